@@ -1,0 +1,121 @@
+"""LaserTag levels: their arrays, the random generator (paper, appendix C.1) and what is measured of them."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax.struct import PyTreeNode
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
+
+MAX_SIZE = 15  # cells along the longest side of a level, the outer wall not counted
+SIDE = MAX_SIZE + 2  # with the outer wall
+MIN_SIZE = 5
+MAX_CLUTTER = 0.5
+TIME_LIMIT = 300
+
+UP, RIGHT, DOWN, LEFT = range(4)
+DELTA = ((-1, 0), (0, 1), (1, 0), (0, -1))  # (row, column) of one step ahead, by facing
+
+
+class Level(PyTreeNode):
+    """A map inside its outer wall, which takes row 0 and column 0; inner cells start at 1."""
+
+    walls: Any  # uint32 [17]; bit x of entry y: cell (y, x) is wall, the outer wall included
+    height: Any  # inner rows, up to 15
+    width: Any  # inner columns, up to 15
+    position: Any  # [2, 2]; (row, column) where each agent starts
+    facing: Any  # [2]; 0 up, 1 right, 2 down, 3 left
+    time_limit: Any  # steps
+
+
+def wall_grid(level: Level) -> Bool[Array, "17 17"]:
+    """The walls, one truth value per cell, the outer wall included."""
+    return (level.walls[:, None] >> jnp.arange(SIDE, dtype=jnp.uint32)) & 1 == 1
+
+
+def pack(grid: Any) -> UInt32[Array, "17"]:
+    """The inverse of `wall_grid`."""
+    return jnp.sum(
+        jnp.asarray(grid).astype(jnp.uint32) << jnp.arange(SIDE, dtype=jnp.uint32), axis=1, dtype=jnp.uint32
+    )
+
+
+def outer_wall(height: Any, width: Any) -> Bool[Array, "17 17"]:
+    """The ring of wall cells around `height` x `width` inner cells; beyond it there is nothing."""
+    y, x = jnp.arange(SIDE)[:, None], jnp.arange(SIDE)[None, :]
+    within = (y <= height + 1) & (x <= width + 1)
+    return within & ((y == 0) | (x == 0) | (y == height + 1) | (x == width + 1))
+
+
+def inner_cells(height: Any, width: Any) -> Bool[Array, "17 17"]:
+    """The cells inside the outer wall."""
+    y, x = jnp.arange(SIDE)[:, None], jnp.arange(SIDE)[None, :]
+    return (y >= 1) & (x >= 1) & (y <= height) & (x <= width)
+
+
+def sample_level(key: PRNGKeyArray, min_size: int = MIN_SIZE, max_size: int = MAX_SIZE) -> Level:
+    """A random square level: size, two starts, and clutter on the remaining cells.
+
+    Cells are put in a random order: the first two are the starts, the next ones the walls.
+    """
+    size_key, order_key, facing_key, clutter_key = jax.random.split(key, 4)
+    size = jax.random.randint(size_key, (), min_size, max_size + 1)
+    inner = inner_cells(size, size)
+    noise = jnp.where(inner, jax.random.uniform(order_key, (SIDE, SIDE)), 2.0).ravel()
+    rate = jax.random.uniform(clutter_key, (), maxval=MAX_CLUTTER)
+    num_walls = ((size * size - 2) * rate).astype(jnp.int32)
+    order = jnp.argsort(noise)
+    rank = jnp.zeros(SIDE * SIDE, jnp.int32).at[order].set(jnp.arange(SIDE * SIDE))
+    walls = ((rank >= 2) & (rank < 2 + num_walls)).reshape(SIDE, SIDE)
+    starts = order[:2]
+    return Level(
+        walls=pack(walls | outer_wall(size, size)),
+        height=size,
+        width=size,
+        position=jnp.stack([starts // SIDE, starts % SIDE], axis=1).astype(jnp.int32),
+        facing=jax.random.randint(facing_key, (2,), 0, 4),
+        time_limit=jnp.int32(TIME_LIMIT),
+    )
+
+
+def flood(free: UInt32[Array, "17"], reached: UInt32[Array, "17"]) -> UInt32[Array, "17"]:
+    """The free cells reached after one more step from those already reached."""
+    above, below = jnp.roll(reached, 1), jnp.roll(reached, -1)
+    return free & (reached | above | below | (reached << 1) | (reached >> 1))
+
+
+def cell_bit(position: Int[Array, "2"]) -> UInt32[Array, "17"]:
+    """One cell as a map of bits."""
+    return jnp.where(jnp.arange(SIDE) == position[0], jnp.uint32(1) << position[1].astype(jnp.uint32), 0)
+
+
+def shortest_path(level: Level) -> Int[Array, ""]:
+    """Steps from one start to the other, 0 if there is no way."""
+    free = pack(inner_cells(level.height, level.width)) & ~level.walls
+    goal = cell_bit(level.position[1])
+
+    def going_on(carry):
+        reached, grew, _ = carry
+        return grew & ~jnp.any(reached & goal)
+
+    def spread(carry):
+        reached, _, steps = carry
+        wider = flood(free, reached)
+        return wider, jnp.any(wider != reached), steps + 1
+
+    start = (cell_bit(level.position[0]), jnp.bool_(True), jnp.int32(0))
+    reached, _, steps = jax.lax.while_loop(going_on, spread, start)
+    return jnp.where(jnp.any(reached & goal), steps, 0)
+
+
+def statistics(level: Level) -> dict[str, Float[Array, ""]]:
+    """Share of inner cells that are wall, size, and whether and how far the agents are connected."""
+    cells = (level.height * level.width).astype(jnp.float32)
+    inner = pack(inner_cells(level.height, level.width))
+    steps = shortest_path(level)
+    return {
+        "wall_share": jnp.bitwise_count(level.walls & inner).sum() / cells,
+        "grid_size": (level.height + level.width) / 2,
+        "solvable": (steps > 0).astype(jnp.float32),
+        "shortest_path": steps.astype(jnp.float32),
+    }
