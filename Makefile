@@ -1,0 +1,54 @@
+# Everything needs only Python 3.11 to 3.13 and make: the first call makes .venv and installs into it.
+PYTHON ?= python3
+# An NVIDIA GPU is used where nvidia-smi answers; `make train CUDA=` stays on the CPU.
+CUDA ?= $(shell nvidia-smi -L >/dev/null 2>&1 && echo ,cuda)
+# What `make train` runs.
+TRAIN ?= duel FourRooms --a random --b hunter
+
+BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: train test test-long lint bench docs clean
+
+train: .venv/.base
+	$(BIN)/maestro $(TRAIN)
+
+test: .venv/.dev
+	$(BIN)/python -m pytest -n 2
+
+test-long: .venv/.dev
+	$(BIN)/python -m pytest -n 2 -m long
+
+lint: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy src
+
+bench: .venv/.bench
+	$(BIN)/python benchmarks/lasertag.py
+
+docs: .venv/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf .venv .cache site
+
+.venv/.python:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if (3, 11) <= v[:2] <= (3, 13) else \
+	"maestro needs Python 3.11 to 3.13, and $(PYTHON) is %d.%d: try make PYTHON=python3.12" % v[:2])'
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/.base: .venv/.python pyproject.toml constraints.txt
+	@echo "Installing into .venv (once)"
+	@$(INSTALL) -e ".[interop$(CUDA)]"
+	@touch $@
+
+.venv/.dev: .venv/.base
+	@echo "Installing the tools for development (once)"
+	@$(INSTALL) -e ".[dev$(CUDA)]"
+	@touch $@
+
+.venv/.bench: .venv/.dev
+	@$(INSTALL) -e ".[dev,bench$(CUDA)]"
+	@touch $@
