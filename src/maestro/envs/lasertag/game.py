@@ -51,15 +51,15 @@ def act(level: Level, state: State, shots: Any, player: Any, action: Any) -> tup
     target = ahead(state.position[player], state.facing[player])
     other = state.position[1 - player]
     taken = is_wall(level, target) | (state.bolts[target[0], target[1]] > 0)
-    taken |= jnp.all(other == target) | jnp.any(jnp.all(shots == target, axis=1))
+    taken |= jnp.all(other == target) | jnp.any(jnp.all(shots == target[None], axis=1))
     moves, shoots = (action == FORWARD) & ~taken, (action == SHOOT) & ~taken
     turn = jnp.where(action == TURN_RIGHT, 1, jnp.where(action == TURN_LEFT, 3, 0))
     me = jnp.arange(2) == player
     state = state.replace(
-        position=jnp.where(me[:, None] & moves, target, state.position),
+        position=jnp.where(me[:, None] & moves, target[None], state.position),
         facing=jnp.where(me, (state.facing + turn) % 4, state.facing),
     )
-    return state, jnp.where(me[:, None] & shoots, target, shots)
+    return state, jnp.where(me[:, None] & shoots, target[None], shots)
 
 
 def on_grid(cell: Int[Array, "2"]) -> Bool[Array, "17 17"]:
@@ -123,13 +123,13 @@ def view(level: Level, state: State, player: int) -> UInt8[Array, "5 5 3"]:
     """
     forward = jnp.array(DELTA, jnp.int32)[state.facing[player]]
     right = jnp.array([forward[1], -forward[0]])
-    depth = jnp.arange(VIEW - 1, -1, -1)[:, None, None] * forward
-    side = (jnp.arange(VIEW) - VIEW // 2)[None, :, None] * right
-    cells = state.position[player] + depth + side
+    depth = jnp.arange(VIEW - 1, -1, -1)[:, None, None] * forward[None, None]
+    side = (jnp.arange(VIEW) - VIEW // 2)[None, :, None] * right[None, None]
+    cells = state.position[player][None, None] + depth + side
     y, x = cells[..., 0], cells[..., 1]
     inside = (y >= 0) & (y < SIDE) & (x >= 0) & (x < SIDE) & state.alive[player]
     y, x = jnp.clip(y, 0, SIDE - 1), jnp.clip(x, 0, SIDE - 1)
-    seen = jnp.all(cells[:, :, None] == state.position, axis=-1) & state.alive
+    seen = jnp.all(cells[:, :, None] == state.position[None, None], axis=-1) & state.alive[None, None]
     wall = (level.walls[y] >> x.astype(jnp.uint32)) & 1 == 1
     planes = jnp.stack([jnp.any(seen, axis=-1), state.bolts[y, x] > 0, wall], axis=-1)
     return (planes & inside[..., None]).astype(jnp.uint8)

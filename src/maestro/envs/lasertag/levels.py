@@ -30,14 +30,13 @@ class Level(PyTreeNode):
 
 def wall_grid(level: Level) -> Bool[Array, "17 17"]:
     """The walls, one truth value per cell, the outer wall included."""
-    return (level.walls[:, None] >> jnp.arange(SIDE, dtype=jnp.uint32)) & 1 == 1
+    return (level.walls[:, None] >> jnp.arange(SIDE, dtype=jnp.uint32)[None, :]) & 1 == 1
 
 
 def pack(grid: Any) -> UInt32[Array, "17"]:
     """The inverse of `wall_grid`."""
-    return jnp.sum(
-        jnp.asarray(grid).astype(jnp.uint32) << jnp.arange(SIDE, dtype=jnp.uint32), axis=1, dtype=jnp.uint32
-    )
+    bits = jnp.asarray(grid).astype(jnp.uint32) << jnp.arange(SIDE, dtype=jnp.uint32)[None, :]
+    return jnp.sum(bits, axis=1, dtype=jnp.uint32)
 
 
 def outer_wall(height: Any, width: Any) -> Bool[Array, "17 17"]:

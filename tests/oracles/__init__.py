@@ -1,0 +1,1 @@
+"""Slow twins of the package's rules, written from their descriptions and never from its code."""

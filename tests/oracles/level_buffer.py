@@ -1,0 +1,142 @@
+"""Slow twin of the level buffer: slots in lists, one obvious loop for each rule (prioritised level replay)."""
+
+import math
+
+import numpy as np
+
+Episode = tuple[float, float]  # undiscounted return, mean over its steps of V (max_mc) or of the score (given)
+
+
+def rank_shares(scores, beta):
+    """Share of each score, (1/rank)^(1/beta) normalised; rank 1 is the highest, ties go to the lower index."""
+    order = sorted(range(len(scores)), key=lambda i: (-scores[i], i))
+    weights = [0.0] * len(scores)
+    for place, i in enumerate(order):
+        weights[i] = (1.0 / (place + 1)) ** (1.0 / beta)
+    return normalised(weights)
+
+
+def proportional_shares(scores, beta):
+    """Share of each score, max(S, 0)^(1/beta) normalised; uniform where no score is positive."""
+    return normalised([max(score, 0.0) ** (1.0 / beta) for score in scores])
+
+
+def normalised(weights):
+    """Weights divided by their sum; uniform where the sum is zero."""
+    total = sum(weights)
+    return [weight / total if total > 0 else 1.0 / len(weights) for weight in weights]
+
+
+class Buffer:
+    """K slots, each a level with its score, best return (R_max) and stamp, and one clock."""
+
+    def __init__(self, K, beta, rho, prioritisation="rank", eviction="replay", score="max_mc", victims="early"):
+        """Empty buffer; `score`: max_mc or given; `victims`: see `step`."""
+        if prioritisation == "proportional" and score == "max_mc":
+            raise ValueError("prioritisation 'proportional' needs scores that are never negative, not max_mc")
+        self.K, self.beta, self.rho = K, beta, rho
+        self.prioritisation, self.eviction, self.scoring, self.victims = prioritisation, eviction, score, victims
+        self.level = [None] * K
+        self.score = np.full(K, -np.inf)
+        self.best = np.full(K, -np.inf)
+        self.stamp = np.zeros(K, int)
+        self.filled = np.zeros(K, bool)
+        self.clock = 0
+
+    def priorities(self):
+        """P_replay = (1 - rho) P_S + rho P_C over the filled slots, zero elsewhere."""
+        slots = [i for i in range(self.K) if self.filled[i]]
+        result = np.zeros(self.K)
+        if not slots:
+            return result
+        shares = {"rank": rank_shares, "proportional": proportional_shares}[self.prioritisation]
+        by_score = shares([self.score[i] for i in slots], self.beta)
+        by_age = normalised([float(self.clock - self.stamp[i]) for i in slots])
+        for i, p_score, p_age in zip(slots, by_score, by_age, strict=True):
+            result[i] = (1 - self.rho) * p_score + self.rho * p_age
+        return result
+
+    def max_score(self):
+        """Highest stored score, -inf when nothing is stored."""
+        return max((self.score[i] for i in range(self.K) if self.filled[i]), default=-math.inf)
+
+    def warm(self, min_fill, levels_that_exist=math.inf):
+        """Whether levels may be replayed: filled >= min(min_fill K, levels that exist), and at least one."""
+        count = sum(self.filled)
+        return bool(count >= 1 and count >= min(min_fill * self.K, levels_that_exist))
+
+    def step(self, started_new, started_replay, new, replayed):
+        """One batched step; `started_new` a count, `started_replay` slots (repeated when started again),
+        `new` (level, episodes) in worker order, `replayed` (slot, episodes), any number of records for a slot.
+
+        1. clock += started_new + len(started_replay).
+        2. Started slots get stamp = clock, whether an episode finished or not.
+        3. Replayed slots with a finished episode: R_max grows over all of them, then the score is overwritten
+           by the mean over all of them.
+        4. P_replay is computed, once (`victims="early"`; with "late" it is computed after 5 instead).
+        5. New levels without a finished episode anywhere are dropped and touch nothing; equal ones are merged
+           and stand at their first worker. Those stored already overwrite their slot's score (also one that
+           was replayed in this very step), let its R_max grow and set stamp = clock.
+        6. The rest, best score first, then lower worker, fill free slots, lowest first.
+        7. The j-th of those left meets the slot with the j-th smallest P_replay (eviction "score": the j-th
+           smallest score, as it is after 5) among slots filled before this step, lower slot on ties, and
+           replaces it iff S_new >= S_victim, the victim's score being the one after 5. With no slot left to
+           meet it is dropped.
+        """
+        before = [i for i in range(self.K) if self.filled[i]]
+        self.clock += started_new + len(started_replay)
+        for slot in started_replay:
+            self.stamp[slot] = self.clock
+        for slot, episodes in pooled(replayed).items():
+            self._rescore(slot, episodes)
+        early = self.priorities()
+        strangers = self._update_stored(pooled(new))
+        keys = self.score.copy() if self.eviction == "score" else early
+        if self.eviction == "replay" and self.victims == "late":
+            keys = self.priorities()
+        self._admit(strangers, sorted(before, key=lambda i: (keys[i], i)))
+
+    def _update_stored(self, groups):
+        """Rescore and stamp the levels that are stored; return the others as (level, score, best)."""
+        strangers = []
+        for level, episodes in groups.items():
+            if level in self.level:
+                slot = self.level.index(level)
+                self._rescore(slot, episodes)
+                self.stamp[slot] = self.clock
+            else:
+                strangers.append((level, *self._evaluate(-math.inf, episodes)))
+        return strangers
+
+    def _admit(self, strangers, victims):
+        """Best first: free slots in order, then each remaining one against its own victim."""
+        ranked = sorted(range(len(strangers)), key=lambda w: (-strangers[w][1], w))
+        free = [i for i in range(self.K) if not self.filled[i]]
+        for slot, w in zip(free, ranked, strict=False):
+            self._store(slot, *strangers[w])
+        for slot, w in zip(victims, ranked[len(free) :], strict=False):
+            if strangers[w][1] >= self.score[slot]:
+                self._store(slot, *strangers[w])
+
+    def _store(self, slot, level, score, best):
+        self.level[slot], self.score[slot], self.best[slot] = level, score, best
+        self.stamp[slot], self.filled[slot] = self.clock, True
+
+    def _rescore(self, slot, episodes):
+        self.score[slot], self.best[slot] = self._evaluate(self.best[slot], episodes)
+
+    def _evaluate(self, best, episodes):
+        """(score, R_max) after these finished episodes: R_max first, then the mean over episodes."""
+        for episode_return, _ in episodes:
+            best = max(best, episode_return)
+        if self.scoring == "max_mc":
+            return sum(best - mean_value for _, mean_value in episodes) / len(episodes), best
+        return sum(mean_score for _, mean_score in episodes) / len(episodes), best
+
+
+def pooled(records):
+    """Episodes of all records of the same level or slot, in order of its first record; unfinished ones left out."""
+    groups: dict = {}
+    for name, episodes in records:
+        groups.setdefault(name, []).extend(episodes)
+    return {name: episodes for name, episodes in groups.items() if episodes}
