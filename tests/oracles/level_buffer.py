@@ -1,14 +1,20 @@
-"""Slow twin of the level buffer: slots in lists, one obvious loop for each rule (prioritised level replay)."""
+"""Slow twin of the level buffer: slots in lists, one obvious loop for each rule of prioritised replay."""
 
 import math
 
 import numpy as np
 
-Episode = tuple[float, float]  # undiscounted return, mean over its steps of V (max_mc) or of the score (given)
+# An episode is (undiscounted return, mean over its steps of V for `max_mc`, of the score itself for `given`).
+OPTIONS = {
+    "prioritisation": ("rank", "proportional"),
+    "eviction": ("replay", "score"),
+    "score": ("max_mc", "given"),
+    "victims": ("early", "late"),
+}
 
 
 def rank_shares(scores, beta):
-    """Share of each score, (1/rank)^(1/beta) normalised; rank 1 is the highest, ties go to the lower index."""
+    """Share of each score, (1/rank)^(1/beta) normalised; rank 1 is the highest, ties by lower index."""
     order = sorted(range(len(scores)), key=lambda i: (-scores[i], i))
     weights = [0.0] * len(scores)
     for place, i in enumerate(order):
@@ -30,12 +36,21 @@ def normalised(weights):
 class Buffer:
     """K slots, each a level with its score, best return (R_max) and stamp, and one clock."""
 
-    def __init__(self, K, beta, rho, prioritisation="rank", eviction="replay", score="max_mc", victims="early"):
-        """Empty buffer; `score`: max_mc or given; `victims`: see `step`."""
-        if prioritisation == "proportional" and score == "max_mc":
+    def __init__(self, K, beta, rho, prioritisation="rank", eviction="replay", **more):
+        """Empty buffer; more options: `score` (max_mc or given), `victims` (early or late, see `step`)."""
+        options = {
+            "prioritisation": prioritisation,
+            "eviction": eviction,
+            "score": "max_mc",
+            "victims": "early",
+        }
+        for name, value in (options | more).items():
+            if value not in OPTIONS[name]:
+                raise ValueError(f"{name} is {value!r}, allowed: {OPTIONS[name]}")
+        self.options = options | more
+        if prioritisation == "proportional" and self.options["score"] == "max_mc":
             raise ValueError("prioritisation 'proportional' needs scores that are never negative, not max_mc")
         self.K, self.beta, self.rho = K, beta, rho
-        self.prioritisation, self.eviction, self.scoring, self.victims = prioritisation, eviction, score, victims
         self.level = [None] * K
         self.score = np.full(K, -np.inf)
         self.best = np.full(K, -np.inf)
@@ -49,7 +64,7 @@ class Buffer:
         result = np.zeros(self.K)
         if not slots:
             return result
-        shares = {"rank": rank_shares, "proportional": proportional_shares}[self.prioritisation]
+        shares = {"rank": rank_shares, "proportional": proportional_shares}[self.options["prioritisation"]]
         by_score = shares([self.score[i] for i in slots], self.beta)
         by_age = normalised([float(self.clock - self.stamp[i]) for i in slots])
         for i, p_score, p_age in zip(slots, by_score, by_age, strict=True):
@@ -67,7 +82,7 @@ class Buffer:
 
     def step(self, started_new, started_replay, new, replayed):
         """One batched step; `started_new` a count, `started_replay` slots (repeated when started again),
-        `new` (level, episodes) in worker order, `replayed` (slot, episodes), any number of records for a slot.
+        `new` (level, episodes) in worker order, `replayed` (slot, episodes), a slot in any number of records.
 
         1. clock += started_new + len(started_replay).
         2. Started slots get stamp = clock, whether an episode finished or not.
@@ -91,9 +106,9 @@ class Buffer:
             self._rescore(slot, episodes)
         early = self.priorities()
         strangers = self._update_stored(pooled(new))
-        keys = self.score.copy() if self.eviction == "score" else early
-        if self.eviction == "replay" and self.victims == "late":
-            keys = self.priorities()
+        keys = early if self.options["victims"] == "early" else self.priorities()
+        if self.options["eviction"] == "score":
+            keys = self.score.copy()
         self._admit(strangers, sorted(before, key=lambda i: (keys[i], i)))
 
     def _update_stored(self, groups):
@@ -129,13 +144,13 @@ class Buffer:
         """(score, R_max) after these finished episodes: R_max first, then the mean over episodes."""
         for episode_return, _ in episodes:
             best = max(best, episode_return)
-        if self.scoring == "max_mc":
+        if self.options["score"] == "max_mc":
             return sum(best - mean_value for _, mean_value in episodes) / len(episodes), best
         return sum(mean_score for _, mean_score in episodes) / len(episodes), best
 
 
 def pooled(records):
-    """Episodes of all records of the same level or slot, in order of its first record; unfinished ones left out."""
+    """Episodes of all records of one level or slot, in order of its first record; unfinished ones dropped."""
     groups: dict = {}
     for name, episodes in records:
         groups.setdefault(name, []).extend(episodes)

@@ -41,8 +41,9 @@ def value_loss(value, old_value, target, clip, clip_value):
 def loss(
     logp_new, logp_old, adv, value, old_value, target, entropy, clip, value_coef, entropy_coef, clip_value
 ):
-    """(total, {policy, value, entropy}): policy + value_coef value - entropy_coef entropy, each a batch mean."""
-    columns = [[float(x) for x in np.ravel(c)] for c in (logp_new, logp_old, adv, value, old_value, target, entropy)]
+    """(total, parts): batch means, policy + value_coef value - entropy_coef entropy."""
+    batch = (logp_new, logp_old, adv, value, old_value, target, entropy)
+    columns = [[float(x) for x in np.ravel(column)] for column in batch]
     sums = {"policy": 0.0, "value": 0.0, "entropy": 0.0}
     for new, old, a, v, v_old, goal, h in zip(*columns, strict=True):
         sums["policy"] += policy_loss(new, old, a, clip)

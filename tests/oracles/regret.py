@@ -46,7 +46,7 @@ def finished(per_step, rewards, dones, position):
 
 
 def max_mc(values, rewards, dones, position, best):
-    """(sum of mean_t(R_max - V_t) [Q], episodes [Q], R_max [Q]), R_max over `best` and all finished episodes."""
+    """(sum of mean_t(R_max - V_t) [Q], episodes [Q], R_max [Q]), R_max over `best` and these episodes."""
     sums, counts, new_best = _empty(best)
     record = finished(values, rewards, dones, position)
     for entry, episode_return, _ in record:
@@ -71,7 +71,7 @@ def pvl(advantages, rewards, dones, position, best):
 def pooled(score, workers, slots, best):
     """{slot: (score, episodes, R_max)} over all workers and playlist entries that played the slot.
 
-    `workers`: one (per_step, rewards, dones, position) each; `slots[w][q]`: the slot behind worker w's entry q;
+    `workers`: (per_step, rewards, dones, position) each; `slots[w][q]`: the slot behind worker w's entry q;
     `best`: {slot: R_max so far}. The first pass finds every slot's R_max, the second scores with it. A slot
     without a finished episode has score None.
     """
