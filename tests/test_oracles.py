@@ -165,6 +165,13 @@ def test_eviction_by_priority_and_by_score_choose_different_victims():
         assert buffer.level == expected, eviction
 
 
+def test_of_equal_victims_the_lower_slot_goes_first():
+    for settings in ({"eviction": "score"}, {"eviction": "replay", "rho": 1.0}):
+        buffer = holding([0.5, 0.5, 0.5], **settings)
+        buffer.step(1, [], [(b"x", [(0, 0.5)])], [])
+        assert buffer.level == [b"x", b"1", b"2"], settings
+
+
 def test_an_evicted_level_forgets_its_best_return():
     buffer = Buffer(1, 0.3, 0.3)
     buffer.step(1, [], [(b"x", [(1.0, 0.9)])], [])
