@@ -1,4 +1,4 @@
-"""LaserTag's rules one thing at a time: loops over a list of bolts in processing order, no arrays of bolts."""
+"""LaserTag's rules one thing at a time: loops over a list of bolts in processing order."""
 
 from collections import deque
 from dataclasses import dataclass, field

@@ -56,10 +56,8 @@ def put_bolts(state: game.State, bolts: list[tuple[int, Bolt]]) -> game.State:
 
 def agents_of(state: game.State) -> list[list[int] | None]:
     """[x, y, dir] of each agent, None when tagged."""
-    return [
-        [int(state.position[p, 1]), int(state.position[p, 0]), int(state.facing[p])] if state.alive[p] else None
-        for p in range(2)
-    ]
+    poses = [[int(y_x[1]), int(y_x[0])] for y_x in state.position]
+    return [[*poses[p], int(state.facing[p])] if state.alive[p] else None for p in range(2)]
 
 
 def bolts_of(state: game.State) -> list[tuple[int, int, int, int]]:
