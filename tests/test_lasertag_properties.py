@@ -16,6 +16,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 some_batches = settings(max_examples=8, deadline=None, derandomize=True)
 ENV = LaserTag()
 sample = jax.jit(jax.vmap(ENV.sample_level))
+statistics = jax.jit(jax.vmap(ENV.statistics))
 
 
 def generated(seed, num=BATCH):
@@ -64,16 +65,13 @@ def test_rewards_sum_to_zero_and_only_a_tag_pays(seed):
     level = generated(seed)
     played = bridge.play(level, bridge.resets(level)[0], *random_actions(np.random.default_rng(seed)))
     assert (played.rewards.sum(-1) == 0).all()
-    running = np.logical_and.accumulate(
-        np.concatenate([np.ones((1, BATCH), bool), played.states.alive.all(-1)])
-    )
+    alive = np.concatenate([np.ones((1, BATCH), bool), played.states.alive.all(-1)])
+    running = np.logical_and.accumulate(alive)
     tag = running[:-1] & ~running[1:]
-    assert not played.rewards[running[1:]].any()
-    dead = ~played.states.alive[tag]
-    assert (
-        tag.any()
-        and (played.rewards[tag][dead.sum(-1) == 1] == np.where(dead, -1, 1)[dead.sum(-1) == 1]).all()
-    )
+    assert tag.any() and not played.rewards[running[1:]].any()
+    dead, reward = ~played.states.alive[tag], played.rewards[tag]
+    one = dead.sum(-1) == 1
+    assert (reward[one] == np.where(dead, -1, 1)[one]).all() and not reward[~one].any()
 
 
 @some_batches
@@ -223,7 +221,7 @@ def test_the_generator_reaches_every_size_facing_cell_and_wall_count():
 @given(SEEDS)
 def test_statistics_equal_a_breadth_first_search(seed):
     level = generated(seed)
-    found = jax.tree.map(np.asarray, jax.jit(jax.vmap(ENV.statistics))(level))
+    found = jax.tree.map(np.asarray, statistics(level))
     clutter = (grids_of(level) & inner_of(level)).sum((1, 2))
     np.testing.assert_allclose(found["wall_share"], clutter / level.height**2, rtol=1e-6)
     np.testing.assert_array_equal(found["grid_size"], level.height)

@@ -5,7 +5,6 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from maestro.envs.lasertag import maps
 from maestro.envs.lasertag.game import LaserTag
@@ -71,10 +70,9 @@ def assert_same_mean(name, sample, theirs, least=0.0):
     assert abs(np.mean(sample) - theirs) <= 4 * max(error, least), (name, np.mean(sample), theirs)
 
 
-@pytest.fixture(scope="module")
-def generated():
-    """What was measured of 4,000 generated levels and of an episode on each."""
-    level_key, play_key = jax.random.split(jax.random.key(0))
+def of_generated_levels(key):
+    """What is measured of 4,000 generated levels and of an episode on each."""
+    level_key, play_key = jax.random.split(key)
     level = jax.jit(jax.vmap(ENV.sample_level))(jax.random.split(level_key, NUM_LEVELS))
     measured = dict(jax.jit(jax.vmap(ENV.statistics))(level))
     reward, length = random_play(play_key, level)
@@ -83,47 +81,30 @@ def generated():
     return {name: np.asarray(values, float) for name, values in measured.items()}
 
 
-@pytest.mark.parametrize("name", ["student", "opponent", "tagged", "solvable"])
-def test_rates_on_generated_levels_are_the_originals(generated, name):
-    assert_same_rate(name, generated[name].mean(), GENERATED[name], NUM_LEVELS)
+def test_4000_generated_levels_and_random_play_on_them_are_as_in_the_original():
+    measured = of_generated_levels(jax.random.key(0))
+    for name in ("student", "opponent", "tagged", "solvable"):
+        assert_same_rate(name, measured[name].mean(), GENERATED[name], NUM_LEVELS)
+    for name in ("grid_size", "wall_share", "length"):
+        assert_same_mean(name, measured[name], GENERATED[name])
+    assert np.median(measured["length"]) == 300
+    connected = measured["solvable"] > 0
+    assert_same_mean("shortest_path", measured["shortest_path"][connected], GENERATED["shortest_path"])
+    tagged = measured["tagged"][connected].mean()
+    assert_same_rate("tagged if solvable", tagged, GENERATED["tagged if solvable"], connected.sum())
 
 
-def test_tags_on_connected_levels_are_as_frequent_as_in_the_original(generated):
-    connected = generated["solvable"] > 0
-    rate = generated["tagged"][connected].mean()
-    assert_same_rate("tagged", rate, GENERATED["tagged if solvable"], connected.sum())
-    assert generated["tagged"][~connected].sum() == 0
-
-
-@pytest.mark.parametrize("name", ["grid_size", "wall_share", "length"])
-def test_means_on_generated_levels_are_the_originals(generated, name):
-    assert_same_mean(name, generated[name], GENERATED[name])
-
-
-def test_paths_and_the_median_length_on_generated_levels_are_the_originals(generated):
-    paths = generated["shortest_path"]
-    assert_same_mean("shortest_path", paths[generated["solvable"] > 0], GENERATED["shortest_path"])
-    assert np.median(generated["length"]) == 300
-
-
-@pytest.fixture(scope="module")
-def on_test_levels():
-    """Name -> (reward [1000, 2], length [1000], time limit) of random play, all levels in one batch."""
+def test_1000_random_episodes_on_each_test_level_end_as_in_the_original():
     level = jax.tree.map(lambda *xs: jnp.stack(xs), *[maps.load(name) for name in TEST_LEVELS])
     repeated = jax.tree.map(lambda x: jnp.repeat(x, NUM_EPISODES, axis=0), level)
     reward, length = random_play(jax.random.key(0), repeated)
-    reward = np.asarray(reward).reshape(-1, NUM_EPISODES, 2)
-    length = np.asarray(length).reshape(-1, NUM_EPISODES)
-    rows = zip(reward, length, np.asarray(level.time_limit), strict=True)
-    return dict(zip(TEST_LEVELS, rows, strict=True))
-
-
-@pytest.mark.parametrize("name", TEST_LEVELS)
-def test_random_play_on_a_test_level_ends_as_in_the_original(on_test_levels, name):
-    reward, length, limit = on_test_levels[name]
-    student, opponent, mean_length = TEST_LEVELS[name]
-    assert_same_rate("student", (reward[:, 0] > 0).mean(), student, NUM_EPISODES)
-    assert_same_rate("opponent", (reward[:, 1] > 0).mean(), opponent, NUM_EPISODES)
-    assert_same_rate("time-outs", (reward == 0).all(axis=1).mean(), 1 - student - opponent, NUM_EPISODES)
-    # One tag more moves the mean length by at most limit / episodes.
-    assert_same_mean("length", length, mean_length, least=limit / NUM_EPISODES)
+    rewards = np.asarray(reward).reshape(-1, NUM_EPISODES, 2)
+    lengths = np.asarray(length).reshape(-1, NUM_EPISODES)
+    for number, (name, (student, opponent, mean_length)) in enumerate(TEST_LEVELS.items()):
+        won, timed_out = rewards[number] > 0, (rewards[number] == 0).all(axis=1)
+        assert_same_rate(name, won[:, 0].mean(), student, NUM_EPISODES)
+        assert_same_rate(name, won[:, 1].mean(), opponent, NUM_EPISODES)
+        assert_same_rate(name, timed_out.mean(), 1 - student - opponent, NUM_EPISODES)
+        # One tag more moves the mean length by at most the limit over the number of episodes.
+        least = int(level.time_limit[number]) / NUM_EPISODES
+        assert_same_mean(name, lengths[number], mean_length, least)

@@ -88,10 +88,12 @@ def _play(level: Any, start: Any, actions: Any, first: Any) -> Any:
     return jax.lax.scan(step, start, (actions, first))[1]
 
 
+_resets = jax.jit(jax.vmap(game.LaserTag().reset, (None, 0)))
+
+
 def resets(level: Any) -> tuple[Any, np.ndarray]:
     """The first states and observations on many levels."""
-    key = jax.random.key(0)  # nothing in a reset is random
-    return jax.tree.map(np.asarray, jax.jit(jax.vmap(game.LaserTag().reset, (None, 0)))(key, level))
+    return jax.tree.map(np.asarray, _resets(jax.random.key(0), level))  # nothing in a reset is random
 
 
 def play(level: Any, start: Any, actions: np.ndarray, first: np.ndarray) -> Episodes:
