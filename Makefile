@@ -6,7 +6,7 @@ CUDA ?= $(shell nvidia-smi -L >/dev/null 2>&1 && echo ,cuda)
 TRAIN ?= duel FourRooms --a random --b hunter
 
 BIN := .venv/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 
 .PHONY: train test test-long lint bench docs clean
 

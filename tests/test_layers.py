@@ -12,6 +12,7 @@ SRC = Path(__file__).parent.parent / "src"
 # A module imports only what stands before it. A new module gets its line here.
 LAYERS = [
     "maestro",
+    "maestro.config",
     "maestro.envs.base",
     "maestro.envs.check",
     "maestro.envs",
@@ -20,12 +21,14 @@ LAYERS = [
     "maestro.envs.lasertag.text",
     "maestro.envs.lasertag.maps",
     "maestro.envs.lasertag.game",
+    "maestro.envs.lasertag.poses",
     "maestro.envs.lasertag.players",
     "maestro.envs.lasertag.draw",
     "maestro.envs.interop",
+    "maestro.duel",
     "maestro.agents",
-    "maestro.agents.base",
     "maestro.agents.distributions",
+    "maestro.agents.base",
     "maestro.agents.lstm",
     "maestro.agents.lasertag",
     "maestro.rollout",
@@ -40,7 +43,6 @@ LAYERS = [
     "maestro.analysis",
     "maestro.figures",
     "maestro.video",
-    "maestro.config",
     "maestro.runs",
     "maestro.cli",
 ]
