@@ -1,0 +1,141 @@
+"""The paper's LaserTag network: convolution, LSTM, separate actor and critic (appendix D.1)."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from flax import linen as nn
+from jaxtyping import Array, PRNGKeyArray
+
+from maestro.agents import lstm
+from maestro.agents.base import Memory, Params, Weights
+from maestro.agents.distributions import Categorical
+
+KERNEL = 3
+orthogonal = nn.initializers.orthogonal
+
+
+class Head(nn.Module):
+    """Hidden layers with ReLU, and a last layer of its own scale."""
+
+    sizes: tuple[int, ...]
+    outputs: int
+    last_scale: float
+
+    @nn.compact
+    def __call__(self, x: Array) -> Array:
+        for size in self.sizes:
+            x = nn.relu(nn.Dense(size, kernel_init=orthogonal(2**0.5))(x))
+        return nn.Dense(self.outputs, kernel_init=orthogonal(self.last_scale))(x)
+
+
+def gate_init(key: PRNGKeyArray, shape: tuple[int, int], dtype: jnp.dtype = jnp.float32) -> Array:
+    """An orthogonal matrix per gate; column 4 u + k is gate k of unit u."""
+    inputs, hidden = shape[0], shape[1] // 4
+    parts = [orthogonal()(k, (inputs, hidden), dtype) for k in jax.random.split(key, 4)]
+    return jnp.stack(parts, axis=-1).reshape(shape)
+
+
+@dataclass(frozen=True)
+class LaserTagAgent:
+    """5 x 5 x 3 views in, logits of 5 actions and a value out."""
+
+    filters: int = 16
+    hidden: int = 256
+    heads: tuple[int, ...] = (32, 32)
+    num_actions: int = 5
+    view: tuple[int, int, int] = (5, 5, 3)
+
+    distribution = Categorical()
+
+    @property
+    def actor(self) -> Head:
+        return Head(self.heads, self.num_actions, 0.01)
+
+    @property
+    def critic(self) -> Head:
+        return Head(self.heads, 1, 1.0)
+
+    @property
+    def encoded(self) -> int:
+        """Features of the encoder: one per filter and place of the kernel."""
+        return (self.view[0] - KERNEL + 1) * (self.view[1] - KERNEL + 1) * self.filters
+
+    def init(self, key: PRNGKeyArray) -> Params:
+        """Orthogonal (convolution: Xavier uniform), biases 0."""
+        conv, wx, wh, actor, critic = jax.random.split(key, 5)
+        features = jnp.zeros((1, self.hidden))
+        kernel = nn.initializers.xavier_uniform()(conv, (KERNEL, KERNEL, self.view[2], self.filters))
+        return {
+            "conv": {"kernel": kernel, "bias": jnp.zeros(self.filters)},
+            "lstm": {
+                "wx": gate_init(wx, (self.encoded, 4 * self.hidden)),
+                "wh": gate_init(wh, (self.hidden, 4 * self.hidden)),
+                "b": jnp.zeros(4 * self.hidden),
+            },
+            "actor": self.actor.init(actor, features)["params"],
+            "critic": self.critic.init(critic, features)["params"],
+        }
+
+    def start(self, *batch: int) -> Memory:
+        """(h, c), zero."""
+        zero = jnp.zeros((*batch, self.hidden))
+        return zero, zero
+
+    def prepare(self, params: Params) -> Weights:
+        """The encoder as one matrix, and all matrices in the dtype that products use."""
+        dtype = lstm.operand_dtype()
+        cell = params["lstm"]
+        return {
+            "encoder": self.encoder_matrix(params).astype(dtype),
+            "bias": self.encoder_bias(params),
+            "wx": cell["wx"].astype(dtype),
+            "wh": cell["wh"].astype(dtype),
+            "b": cell["b"],
+            "actor": params["actor"],
+        }
+
+    def encoder_matrix(self, params: Params) -> Array:
+        """The convolution written out as a matrix from all inputs to all outputs: one product, not nine."""
+        rows, columns, channels = self.view
+        inputs = jnp.eye(rows * columns * channels).reshape(-1, *self.view)
+        kernel = params["conv"]["kernel"]
+        out = jnp.zeros((inputs.shape[0], rows - KERNEL + 1, columns - KERNEL + 1, self.filters))
+        for y in range(KERNEL):
+            for x in range(KERNEL):
+                patch = inputs[:, y : y + out.shape[1], x : x + out.shape[2]]
+                out += jnp.einsum("nyxc,cf->nyxf", patch, kernel[y, x], precision="highest")
+        return out.reshape(inputs.shape[0], -1)
+
+    def encoder_bias(self, params: Params) -> Array:
+        return jnp.tile(params["conv"]["bias"], self.encoded // self.filters)
+
+    def encode(self, matrix: Array, bias: Array, obs: Array) -> Array:
+        """ReLU of the convolution; obs [..., 5, 5, 3] of 0 and 1."""
+        flat = obs.reshape(*obs.shape[: obs.ndim - 3], -1).astype(matrix.dtype)
+        return nn.relu(lstm.plus(lstm.dot(flat, matrix), bias))
+
+    def step(self, weights: Weights, memory: Memory, obs: Array) -> tuple[Memory, Array]:
+        """One step of both networks' shared body."""
+        x = self.encode(weights["encoder"], weights["bias"], obs)
+        h, c = lstm.cell(lstm.project(x, weights["wx"], weights["b"]), *memory, weights["wh"])
+        h = h.astype(weights["wh"].dtype).astype(jnp.float32)  # rounded as in `unroll`
+        return (h, c), h
+
+    def features(self, memory: Memory) -> Array:
+        """The LSTM's output is its memory h."""
+        return memory[0]
+
+    def unroll(self, params: Params, obs: Array, keep: Array) -> Array:
+        """All steps: encode at once, then the LSTM over time."""
+        dtype = lstm.operand_dtype()
+        matrix = self.encoder_matrix(params).astype(dtype)
+        x = self.encode(matrix, self.encoder_bias(params), obs)
+        cell = params["lstm"]
+        return lstm.lstm(x, keep, *self.start(obs.shape[1]), cell["wx"], cell["wh"], cell["b"])
+
+    def policy(self, params: Params, features: Array) -> Array:
+        return self.actor.apply({"params": params["actor"]}, features)
+
+    def value(self, params: Params, features: Array) -> Array:
+        return self.critic.apply({"params": params["critic"]}, features)[..., 0]

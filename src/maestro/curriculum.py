@@ -1,0 +1,301 @@
+"""The teacher: which co-player, which levels, and what to remember of how it went (paper, section 3.2)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax.struct import PyTreeNode
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from maestro import level_buffer, population
+from maestro.config import CurriculumConfig
+from maestro.level_buffer import LevelBuffer, Played
+from maestro.population import Population
+
+Level = Any
+
+
+class Curriculum(PyTreeNode):
+    """Everything the teacher knows. Slot 0 stands for the live student."""
+
+    population: Population
+    buffers: LevelBuffer | None  # leading axis: 1 (SHARED) or P, one for each slot (PER_COPLAYER)
+    chosen_at: Any  # int [P]; the cycle in which each slot was last played against
+    cycle: Any  # cycles so far
+
+
+class Task(PyTreeNode):
+    """What the student is to play: Q levels for each of E environments, new levels first."""
+
+    coplayer: Any  # slot, for all environments or [E]
+    levels: Any  # a tree, each leaf [Q, E, ...]; None: a fresh level for every episode
+    slots: Any  # int [Q, R]; where the last R environments' levels lie in their buffer
+
+    @property
+    def replayed(self) -> int:
+        """R: environments that replay."""
+        return 0 if self.slots is None else self.slots.shape[1]
+
+
+Rule = Callable[[CurriculumConfig, Curriculum], Float[Array, " P"]]
+
+
+class Source(Enum):
+    """Where levels come from."""
+
+    NEW = "new"
+    SHARED = "shared"
+    PER_COPLAYER = "per_coplayer"
+
+
+@dataclass(frozen=True)
+class Method:
+    """A rule that weighs the co-players, and a source of levels."""
+
+    coplayer: Rule
+    levels: Source
+
+
+@dataclass(frozen=True)
+class Teacher:
+    """What of the teacher is fixed."""
+
+    config: CurriculumConfig
+    method: Method
+    generate: Callable[[PRNGKeyArray], Level]
+    workers: int
+    max_members: int
+    num_levels: int | None = None  # how many levels exist, if few
+
+
+# The rules
+
+
+def self_play(config: CurriculumConfig, curriculum: Curriculum) -> Float[Array, " P"]:
+    """The live student itself."""
+    return live(curriculum)
+
+
+def uniform(config: CurriculumConfig, curriculum: Curriculum) -> Float[Array, " P"]:
+    """Fictitious self-play: every member alike."""
+    return share(population.members(curriculum.population))
+
+
+def hardest(config: CurriculumConfig, curriculum: Curriculum) -> Float[Array, " P"]:
+    """PFSP: f_hard(x) = (1 - x)^power of the win rate x, normalised, smoothed, normalised again."""
+    who = population.members(curriculum.population)
+    hard = jnp.where(who, (1 - population.win_rate(curriculum.population)) ** config.hard_power, 0.0)
+    chances = jnp.where(hard.sum() > 0, hard / jnp.maximum(hard.sum(), 1e-30), share(who))
+    smooth = jnp.where(who, chances + config.smoothing, 0.0)
+    return smooth / jnp.maximum(smooth.sum(), 1e-30)
+
+
+def highest_regret(config: CurriculumConfig, curriculum: Curriculum) -> Float[Array, " P"]:
+    """Equation 2: lambda / N for each, the rest shared by those whose buffer holds the most regret."""
+    who = population.members(curriculum.population)
+    most = jnp.where(who, max_scores(config, curriculum), -jnp.inf)
+    maximal = who & (most == most.max())
+    return config.exploration * share(who) + (1 - config.exploration) * share(maximal)
+
+
+def max_scores(config: CurriculumConfig, curriculum: Curriculum) -> Float[Array, " P"]:
+    """The highest score in each slot's buffer; -inf, or +inf if optimistic, where it is empty."""
+    assert curriculum.buffers is not None
+    most = curriculum.buffers.score.max(axis=1)
+    nothing = jnp.inf if config.empty == "optimistic" else -jnp.inf
+    return jnp.where(curriculum.buffers.size > 0, most, nothing)
+
+
+def share(who: Bool[Array, " P"]) -> Float[Array, " P"]:
+    """Equal parts of 1."""
+    return who / jnp.maximum(who.sum(), 1)
+
+
+def live(curriculum: Curriculum) -> Float[Array, " P"]:
+    """All weight on the live student."""
+    return (jnp.arange(curriculum.chosen_at.shape[0]) == 0).astype(jnp.float32)
+
+
+# Choosing
+
+
+def init(teacher: Teacher, student: Any) -> Curriculum:
+    """No co-players, no levels."""
+    slots = teacher.max_members + 1
+    buffers = None
+    if teacher.method.levels is not Source.NEW:
+        shared = teacher.method.levels is Source.SHARED
+        size = teacher.config.buffer_size if shared else teacher.config.member_buffer_size
+        shape = jax.eval_shape(teacher.generate, jax.random.key(0))
+        one = level_buffer.empty(shape, size)
+        buffers = jax.tree.map(lambda x: jnp.stack([x] * (1 if shared else slots)), one)
+    return Curriculum(
+        population.init(student, teacher.max_members), buffers, jnp.zeros(slots, jnp.int32), jnp.int32(0)
+    )
+
+
+def weights(teacher: Teacher, curriculum: Curriculum) -> Float[Array, " P"]:
+    """The probability of each slot; without members the live student plays."""
+    chances = teacher.method.coplayer(teacher.config, curriculum)
+    return jnp.where(curriculum.population.size > 0, chances, live(curriculum))
+
+
+def warm(teacher: Teacher, curriculum: Curriculum) -> Bool[Array, " P"]:
+    """Which slots, of those that may be chosen, have a buffer to replay from."""
+    may = weights(teacher, curriculum) > 0
+    if curriculum.buffers is None:
+        return may & False
+    enough = jax.vmap(lambda b: level_buffer.is_warm(teacher.config, b, teacher.num_levels))(curriculum.buffers)
+    return may & jnp.broadcast_to(enough, may.shape)
+
+
+def choose(key: PRNGKeyArray, teacher: Teacher, curriculum: Curriculum) -> Int[Array, ""]:
+    """A co-player, by the method's rule."""
+    return level_buffer.sample(key, weights(teacher, curriculum), 1)[0]
+
+
+def choose_warm(key: PRNGKeyArray, teacher: Teacher, curriculum: Curriculum) -> Int[Array, ""]:
+    """A co-player, by the same rule restricted to those with a warm buffer."""
+    chances = weights(teacher, curriculum) * warm(teacher, curriculum)
+    return level_buffer.sample(key, chances, 1)[0]
+
+
+def buffer_index(teacher: Teacher, coplayer: Array) -> Array:
+    """Which buffer goes with a co-player."""
+    return jnp.zeros_like(coplayer) if teacher.method.levels is Source.SHARED else coplayer
+
+
+def ask_new(key: PRNGKeyArray, teacher: Teacher, queue: int) -> Level:
+    """A fresh level for each worker, kept for the whole rollout: leaves [Q, W, ...]."""
+    levels = jax.vmap(lambda e: teacher.generate(jax.random.fold_in(key, e)))(jnp.arange(teacher.workers))
+    return jax.tree.map(lambda x: jnp.broadcast_to(x, (queue, *x.shape)), levels)
+
+
+def ask_replay(
+    key: PRNGKeyArray, teacher: Teacher, curriculum: Curriculum, coplayer: Array
+) -> tuple[Level, Int[Array, "Q W"]]:
+    """A queue of stored levels for each worker, drawn independently from P_replay."""
+    index = buffer_index(teacher, coplayer)
+    keys = jax.vmap(lambda e: jax.random.fold_in(key, e))(jnp.arange(teacher.workers))
+    queue = teacher.config.playlist
+    draw = jax.vmap(lambda k, chances: level_buffer.sample(k, chances, queue), (0, None), 1)
+    if coplayer.ndim == 0:
+        buffer = jax.tree.map(lambda x: x[index], curriculum.buffers)
+        slots = draw(keys, level_buffer.priorities(teacher.config, buffer))
+        return level_buffer.take(buffer, slots), slots
+    chances = jax.vmap(lambda b: level_buffer.priorities(teacher.config, b))(curriculum.buffers)
+    slots = jax.vmap(lambda k, i: level_buffer.sample(k, chances[i], queue), out_axes=1)(keys, index)
+    assert curriculum.buffers is not None
+    return jax.tree.map(lambda x: x[jnp.broadcast_to(index, slots.shape), slots], curriculum.buffers.levels), slots
+
+
+def ask(
+    key: PRNGKeyArray, teacher: Teacher, curriculum: Curriculum, coplayer: Array, new: bool, replay: bool
+) -> Task:
+    """Levels against a co-player: W workers on new ones, or W on replayed ones, or both side by side."""
+    if teacher.method.levels is Source.NEW:
+        return Task(coplayer, None, None)
+    new_key, replay_key = jax.random.split(key)
+    parts, slots = [], None
+    if new:
+        parts.append(ask_new(new_key, teacher, teacher.config.playlist if replay else 1))
+    if replay:
+        whose = coplayer if coplayer.ndim == 0 else coplayer[-teacher.workers :]
+        levels, slots = ask_replay(replay_key, teacher, curriculum, whose)
+        parts.append(levels)
+    return Task(coplayer, jax.tree.map(lambda *x: jnp.concatenate(x, axis=1), *parts), slots)
+
+
+# Remembering
+
+
+def split(task: Task, x: Array) -> tuple[Array, Array]:
+    """The columns of the new levels, and of the replayed ones."""
+    at = x.shape[-1] - task.replayed
+    return x[..., :at], x[..., at:]
+
+
+def buffers_with(
+    teacher: Teacher, curriculum: Curriculum, task: Task, change: Callable[[LevelBuffer, Array], Any]
+) -> Any:
+    """`change(buffer, mine [E])` for the buffers that the task's environments belong to."""
+    index = buffer_index(teacher, task.coplayer)
+    everyone = jnp.ones(jax.tree.leaves(task.levels)[0].shape[1], bool)
+    if index.ndim == 0:
+        buffer = jax.tree.map(lambda x: x[index], curriculum.buffers)
+        return index, change(buffer, everyone)
+    count = curriculum.chosen_at.shape[0] if teacher.method.levels is Source.PER_COPLAYER else 1
+    return None, jax.vmap(lambda b, i: change(b, index == i))(curriculum.buffers, jnp.arange(count))
+
+
+def best_returns(
+    teacher: Teacher, curriculum: Curriculum, task: Task, best: Float[Array, "Q E"]
+) -> Float[Array, "Q E"]:
+    """The best return known for each level now: of all who played it in this rollout, and before."""
+    if task.levels is None:
+        return best
+
+    def known(buffer: LevelBuffer, mine: Array) -> Array:
+        new_best, replay_best = split(task, jnp.where(mine[None, :], best, -jnp.inf))
+        parts = []
+        if task.replayed:
+            slots = task.slots.ravel()
+            buffer = buffer.replace(best_return=buffer.best_return.at[slots].max(replay_best.ravel()))
+            parts.append(buffer.best_return[task.slots])
+        if new_best.shape[1]:
+            levels = jax.tree.map(lambda x: x[0, : new_best.shape[1]], task.levels)
+            found = level_buffer.match(buffer, jax.vmap(level_buffer.digest)(levels))
+            pooled = level_buffer.pooled_best(buffer, found, new_best.max(axis=0))
+            parts.insert(0, jnp.broadcast_to(pooled, new_best.shape))
+        return jnp.concatenate(parts, axis=1)
+
+    index, result = buffers_with(teacher, curriculum, task, known)
+    if index is not None:
+        return result
+    return jnp.take_along_axis(result, buffer_index(teacher, task.coplayer)[None, None, :], axis=0)[0]
+
+
+def tell(
+    teacher: Teacher, curriculum: Curriculum, task: Task, played: Played, results: Float[Array, "T E"]
+) -> Curriculum:
+    """What came of a task: `played` has leaves [Q, E], `results` are those of finished episodes, else NaN."""
+    curriculum = curriculum.replace(
+        population=population.record(curriculum.population, task.coplayer, results),
+        chosen_at=curriculum.chosen_at.at[task.coplayer].set(curriculum.cycle),
+        cycle=curriculum.cycle + 1,
+    )
+    if task.levels is None:
+        return curriculum
+
+    def told(buffer: LevelBuffer, mine: Array) -> LevelBuffer:
+        seen = Played(
+            score=jnp.where(mine[None, :], played.score, 0.0),
+            episodes=jnp.where(mine[None, :], played.episodes, 0),
+            best_return=jnp.where(mine[None, :], played.best_return, -jnp.inf),
+            started=played.started & mine[None, :],
+        )
+        if task.replayed:
+            replayed = jax.tree.map(lambda x: split(task, x)[1].ravel(), seen)
+            buffer = level_buffer.rescore(buffer, task.slots.ravel(), replayed)
+        fresh = mine.shape[0] - task.replayed
+        if fresh:
+            new = jax.tree.map(lambda x: split(task, x)[0], seen)
+            new = Played(
+                new.score.sum(0), new.episodes.sum(0), new.best_return.max(0), new.started[0]
+            )
+            levels = jax.tree.map(lambda x: x[0, :fresh], task.levels)
+            buffer = level_buffer.insert(teacher.config, buffer, levels, new)
+        return buffer
+
+    index, result = buffers_with(teacher, curriculum, task, told)
+    if index is not None:
+        result = jax.tree.map(lambda x, y: x.at[index].set(y), curriculum.buffers, result)
+    return curriculum.replace(buffers=result)
+
+
+def join(curriculum: Curriculum, student: Any, joins: Bool[Array, ""]) -> Curriculum:
+    """A frozen copy of the student joins the population, if `joins`; its buffer is still empty."""
+    return curriculum.replace(population=population.add(curriculum.population, student, joins))

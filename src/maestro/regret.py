@@ -1,0 +1,96 @@
+"""Trajectory -> advantages, and an estimate of regret for each level played (paper, appendix D.3)."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from maestro.rollout import Trajectory
+
+
+def generalised_advantage(
+    trajectory: Trajectory, gamma: float, gae_lambda: float
+) -> Float[Array, "T E"]:
+    """GAE: A_t = delta_t + gamma lambda A_{t+1}, cut where an episode ends.
+
+    What follows a step counts unless the game was over: also beyond a time limit and beyond the
+    rollout's last step.
+    """
+    future = gamma * trajectory.next_value * ~trajectory.terminated
+    delta = trajectory.reward + future - trajectory.value
+    decay = gamma * gae_lambda * ~trajectory.done
+
+    def later_then_earlier(late: Any, early: Any) -> Any:
+        return early[0] + early[1] * late[0], early[1] * late[1]
+
+    return jax.lax.associative_scan(later_then_earlier, (delta, decay), reverse=True)[0]
+
+
+def spans(done: Bool[Array, "T E"]) -> tuple[Int[Array, "T E"], Int[Array, "T E"]]:
+    """First and last step of the episode that each step belongs to; the last is T if it did not finish."""
+    steps = jnp.broadcast_to(jnp.arange(done.shape[0])[:, None], done.shape)
+    starts = jnp.concatenate([jnp.ones_like(done[:1]), done[:-1]])
+    first = jax.lax.cummax(jnp.where(starts, steps, 0), axis=0)
+    last = jax.lax.cummin(jnp.where(done, steps, done.shape[0]), axis=0, reverse=True)
+    return first, last
+
+
+def episode_returns(trajectory: Trajectory) -> Float[Array, "T E"]:
+    """Undiscounted return of the student's episode up to each step; meaningful where it is done."""
+    first, _ = spans(trajectory.done)
+    total = jnp.cumsum(trajectory.reward, axis=0)
+    before = jnp.take_along_axis(total - trajectory.reward, first, axis=0)
+    return total - before
+
+
+def entries(trajectory: Trajectory, playlist: int) -> Bool[Array, "Q T E"]:
+    """Which playlist entry each step belongs to; the last one stays on."""
+    entry = jnp.minimum(trajectory.finished, playlist - 1)
+    return entry[None] == jnp.arange(playlist)[:, None, None]
+
+
+def best_returns(trajectory: Trajectory, playlist: int) -> Float[Array, "Q E"]:
+    """The best return of the finished episodes of each entry, -inf if there is none."""
+    ended = entries(trajectory, playlist) & trajectory.done[None]
+    return jnp.max(jnp.where(ended, episode_returns(trajectory)[None], -jnp.inf), axis=1)
+
+
+def episode_means(
+    trajectory: Trajectory, quantity: Float[Array, "T E"], playlist: int
+) -> tuple[Float[Array, "Q E"], Int[Array, "Q E"]]:
+    """(sum over finished episodes of the episode's mean of a quantity, episodes) for each entry."""
+    first, last = spans(trajectory.done)
+    finished = last < trajectory.done.shape[0]
+    share = jnp.where(finished, quantity / (last - first + 1), 0.0)
+    of_entry = entries(trajectory, playlist)
+    total = jnp.sum(jnp.where(of_entry, share[None], 0.0), axis=1)
+    return total, jnp.sum(of_entry & trajectory.done[None], axis=1)
+
+
+def max_mc(
+    trajectory: Trajectory, advantage: Float[Array, "T E"], best_return: Float[Array, "Q E"]
+) -> tuple[Float[Array, "Q E"], Int[Array, "Q E"]]:
+    """MaxMC: mean over an episode of R_max - V(s_t), signed; (sum over finished episodes, episodes)."""
+    del advantage
+    values, episodes = episode_means(trajectory, trajectory.value, best_return.shape[0])
+    return jnp.where(episodes > 0, episodes * best_return, 0.0) - values, episodes
+
+
+def positive_value_loss(
+    trajectory: Trajectory, advantage: Float[Array, "T E"], best_return: Float[Array, "Q E"]
+) -> tuple[Float[Array, "Q E"], Int[Array, "Q E"]]:
+    """PVL: mean over an episode of max(A_t, 0); (sum over finished episodes, episodes)."""
+    return episode_means(trajectory, jnp.maximum(advantage, 0.0), best_return.shape[0])
+
+
+SCORES = {"max_mc": max_mc, "positive_value_loss": positive_value_loss}
+
+
+def results(trajectory: Trajectory) -> Float[Array, "T E"]:
+    """1 where the student's episode just ended in a win, 0.5 in a draw, 0 in a loss; NaN elsewhere."""
+    first, _ = spans(trajectory.done)
+    lead = trajectory.score[..., 0] - trajectory.score[..., 1]
+    total = jnp.cumsum(lead, axis=0)
+    lead = total - jnp.take_along_axis(total - lead, first, axis=0)
+    return jnp.where(trajectory.done, 0.5 + 0.5 * jnp.sign(lead), jnp.nan)

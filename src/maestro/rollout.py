@@ -1,0 +1,180 @@
+"""Student x co-player x levels -> what happened, with episodes restarted inside (paper, Algorithm 1)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax.struct import PyTreeNode
+from jaxtyping import Array, Int, PRNGKeyArray
+
+from maestro.agents.base import Agent, Params
+from maestro.envs.base import Environment, Level
+
+NextLevel = Callable[[PRNGKeyArray, Array, Array], Level]
+# (key, environment number, levels finished there) -> the level to play next
+STEP_FIELDS = ("obs", "action", "log_prob", "value", "next_value", "reward", "score", "terminated", "truncated", "finished")
+CHUNKS = 16  # the values of next observations are computed in so many pieces, to bound memory
+
+
+class Trajectory(PyTreeNode):
+    """T steps of E environments as the student saw them; every environment starts a fresh episode at 0."""
+
+    obs: Any  # [T, E, ...]
+    action: Any  # [T, E, ...]
+    log_prob: Any  # [T, E]
+    value: Any  # [T, E]
+    next_value: Any  # [T, E]; of the observation that followed, also where the episode ended with it
+    reward: Any  # [T, E]
+    score: Any  # [T, E, 2]; the student's and the co-player's unshaped reward
+    terminated: Any  # bool [T, E]
+    truncated: Any  # bool [T, E]
+    finished: Any  # int [T, E]; episodes finished before this step
+    first_level: Any  # a tree, each leaf [E, ...]; the level of each environment's first episode
+
+    @property
+    def done(self) -> Array:
+        """[T, E]: the episode ended with this step."""
+        return self.terminated | self.truncated
+
+    @property
+    def num_envs(self) -> int:
+        """E, without the columns of the other seat."""
+        return jax.tree.leaves(self.first_level)[0].shape[0]
+
+    def columns(self, chosen: Array) -> "Trajectory":
+        """Some environments only."""
+        steps = {name: getattr(self, name)[:, chosen] for name in STEP_FIELDS}
+        return self.replace(**steps)
+
+    @property
+    def keep(self) -> Array:
+        """[T, E]: 0 where an episode starts."""
+        started = jnp.concatenate([jnp.ones_like(self.done[:1]), self.done[:-1]])
+        return 1.0 - started.astype(jnp.float32)
+
+
+def environment_keys(key: PRNGKeyArray, num_envs: int) -> PRNGKeyArray:
+    """A key for each environment that depends on its number alone, not on its place on a device."""
+    return jax.vmap(lambda e: jax.random.fold_in(key, e))(jnp.arange(num_envs))
+
+
+def select(choose: Array, yes: Any, no: Any) -> Any:
+    """`yes` where `choose` [E], else `no`, leaf by leaf."""
+
+    def leaf(a: Array, b: Array) -> Array:
+        return jnp.where(choose.reshape(choose.shape + (1,) * (a.ndim - choose.ndim)), a, b)
+
+    return jax.tree.map(leaf, yes, no)
+
+
+def act_both(agent: Agent, per_worker: bool, weights: Any, memory: Any, obs: Array) -> tuple[Any, Array, Array]:
+    """Both seats' (memory, features, policy output), each [2, E, ...].
+
+    With one co-player for all, both networks are one batched product; `weights` are then stacked.
+    """
+
+    def step(w: Any, m: Any, o: Array) -> tuple[Any, Array, Array]:
+        m, features = agent.step(w, m, o)
+        return m, features, agent.policy(w, features)
+
+    if not per_worker:
+        return jax.vmap(step)(weights, memory, obs)
+    student, coplayer = weights
+    first = step(student, jax.tree.map(lambda x: x[0], memory), obs[0])
+    each = jax.vmap(lambda w, m, o: jax.tree.map(lambda x: x[0], step(w, m, o)))
+    second = each(coplayer, jax.tree.map(lambda x: x[1][:, None], memory), obs[1][:, None])
+    return jax.tree.map(lambda a, b: jnp.stack([a, b]), first, second)
+
+
+def rollout(
+    key: PRNGKeyArray,
+    env: Environment,
+    agent: Agent,
+    players: tuple[Params, Params],
+    next_level: NextLevel,
+    num_envs: int,
+    num_steps: int,
+    per_worker: bool = False,
+    both_seats: bool = False,
+) -> Trajectory:
+    """T steps of E environments: `players` are (student, co-player), the latter [E, ...] if `per_worker`.
+
+    `both_seats` appends the co-player's own experience as E further columns.
+    """
+    keys = environment_keys(key, num_envs)
+    numbers = jnp.arange(num_envs)
+    prepare = jax.vmap(agent.prepare) if per_worker else agent.prepare
+    weights = (agent.prepare(players[0]), prepare(players[1]))
+    if not per_worker:
+        weights = jax.tree.map(lambda a, b: jnp.stack([a, b]), *weights)
+    seats = 2 if both_seats else 1
+
+    def begin(keys: PRNGKeyArray, finished: Array) -> tuple[Level, Any, Array]:
+        level_key, reset_key = jax.vmap(jax.random.split, out_axes=1)(keys)
+        levels = jax.vmap(next_level)(level_key, numbers, finished)
+        state, obs = jax.vmap(env.reset)(reset_key, levels)
+        return levels, state, obs
+
+    def step(carry: Any, t: Array) -> tuple[Any, Any]:
+        level, state, obs, memory, finished = carry
+        step_keys = jax.vmap(lambda k: jax.random.split(jax.random.fold_in(k, t), 4), out_axes=1)(keys)
+        seen = jnp.moveaxis(obs, 1, 0)
+        after, features, output = act_both(agent, per_worker, weights, memory, seen)
+        action = jax.vmap(jax.vmap(agent.distribution.sample))(step_keys[:2], output)
+        state, obs, reward, terminated, truncated, info = jax.vmap(env.step)(
+            step_keys[2], level, state, jnp.moveaxis(action, 0, 1)
+        )
+        done = terminated | truncated
+        record = (seen[:seats], action[:seats], output[:seats], jax.tree.map(lambda x: x[:seats], after))
+        record += (jnp.moveaxis(obs, 1, 0)[:seats], jnp.moveaxis(reward, 1, 0)[:seats])
+        record += (info["score"], terminated, truncated, finished)
+        finished = finished + done
+        restarted = begin(step_keys[3], finished)
+        level, state, obs = select(done, restarted, (level, state, obs))
+        memory = jax.tree.map(lambda m: m * ~done.reshape(1, -1, *(1,) * (m.ndim - 2)), after)
+        return (level, state, obs, memory, finished), record
+
+    level, state, obs = begin(keys, jnp.zeros(num_envs, jnp.int32))
+    carry = (level, state, obs, agent.start(2, num_envs), jnp.zeros(num_envs, jnp.int32))
+    _, record = jax.lax.scan(step, carry, jnp.arange(1, num_steps + 1))
+    return assemble(agent, players[0], record, level)
+
+
+def assemble(agent: Agent, student: Params, record: Any, first_level: Level) -> Trajectory:
+    """The recorded steps as a trajectory, with the student's values from its recorded memories.
+
+    The seats become further columns.
+    """
+    *seated, score, terminated, truncated, finished = record
+    seats = seated[0].shape[1]
+    seated = jax.tree.map(lambda x: x.reshape(x.shape[0], -1, *x.shape[3:]), seated)
+    obs, action, output, memory, next_obs, reward = seated
+    features = agent.features(memory)
+    return Trajectory(
+        obs=obs,
+        action=action,
+        log_prob=agent.distribution.log_prob(output, action),
+        value=agent.value(student, features),
+        next_value=next_values(agent, student, memory, next_obs),
+        reward=reward,
+        score=jnp.tile(score, (1, seats, 1)),
+        terminated=jnp.tile(terminated, (1, seats)),
+        truncated=jnp.tile(truncated, (1, seats)),
+        finished=jnp.tile(finished, (1, seats)),
+        first_level=first_level,
+    )
+
+
+def next_values(agent: Agent, student: Params, memory: Any, next_obs: Array) -> Array:
+    """The student's value of each observation that followed a step, before any restart."""
+    weights = agent.prepare(student)
+
+    def piece(inputs: Any) -> Array:
+        memory, obs = inputs
+        return agent.value(student, agent.step(weights, memory, obs)[1])
+
+    steps = next_obs.shape[0]
+    pieces = next(c for c in range(min(CHUNKS, steps), 0, -1) if steps % c == 0)
+    split = jax.tree.map(lambda x: x.reshape(pieces, -1, *x.shape[2:]), (memory, next_obs))
+    return jax.lax.map(piece, split).reshape(next_obs.shape[:2])
