@@ -1,0 +1,200 @@
+"""The clauses of the contract: each yields what it saw broken."""
+
+import copy
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import pairwise
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from maestro.envs.base import Box, Discrete
+from maestro.envs.contract.trial import (
+    NoRun,
+    Trial,
+    difference,
+    has_nan,
+    play_eagerly,
+    random_actions,
+    run_of,
+    sample_levels,
+    shapes_of,
+)
+
+FIELDS = ("num_agents", "zero_sum", "action", "sample_level", "reset", "step", "statistics")
+
+
+def interface(trial: Trial) -> Iterator[str]:
+    """The fixed fields are there, and the environment can be a static argument."""
+    env = trial.env
+    if missing := [name for name in FIELDS if not hasattr(env, name)]:
+        yield f"{', '.join(missing)}: missing"
+    if not (isinstance(env.num_agents, int) and env.num_agents >= 1):
+        yield f"num_agents is {env.num_agents!r}, not a positive int"
+    if not isinstance(env.action, Discrete | Box):
+        yield f"action is {env.action!r}, neither Discrete nor Box"
+    if hash(env) != hash(copy.deepcopy(env)):
+        yield "two equal instances have different hashes"
+    if jnp.shape(trial.levels[0].time_limit) != ():
+        yield "level.time_limit is not one number"
+
+
+def agents_lead(trial: Trial) -> Iterator[str]:
+    """Observations and rewards have the agents as leading axis."""
+    num = trial.env.num_agents
+    for results in trial.played:
+        for result in results:
+            for leaf in jax.tree.leaves(result[1]):
+                if jnp.shape(leaf)[:1] != (num,):
+                    yield f"an observation has shape {jnp.shape(leaf)}, not ({num}, ...)"
+        for result in results[1:]:
+            if jnp.shape(result[2]) != (num,):
+                yield f"the reward has shape {jnp.shape(result[2])}, not ({num},)"
+
+
+def score(trial: Trial) -> Iterator[str]:
+    """`info["score"]` holds one number for each agent."""
+    for result in trial.played[0][1:]:
+        if "score" not in result[5]:
+            yield f"info has {sorted(result[5])}, no 'score'"
+        elif jnp.shape(result[5]["score"]) != (trial.env.num_agents,):
+            yield f"info['score'] has shape {jnp.shape(result[5]['score'])}, not ({trial.env.num_agents},)"
+
+
+def constant_shapes(trial: Trial) -> Iterator[str]:
+    """Levels, states, observations and infos keep their structure, shapes and dtypes."""
+    if shapes_of(trial.levels[0]) != shapes_of(trial.levels[1]):
+        yield f"levels: {shapes_of(trial.levels[0])}, then {shapes_of(trial.levels[1])}"
+    first, second = (shapes_of(trial.played[0][n]) for n in (0, 1))
+    for results in trial.played:
+        for number, result in enumerate(results):
+            now = shapes_of(result)
+            if now[:2] != first[:2]:
+                yield f"state and obs: {first[:2]} at the reset, then {now[:2]}"
+            if number and now != second:
+                yield f"step: {second}, then {now}"
+
+
+def jit_equals_eager(trial: Trial) -> Iterator[str]:
+    """Jitted reset and step return what they return without jit."""
+    for level, results in zip(trial.levels, trial.played, strict=True):
+        if leaf := difference(trial.reset(jax.random.key(1), level), results[0]):
+            yield f"reset: {leaf} differs"
+        for number, (before, after) in enumerate(pairwise(results)):
+            key = jax.random.key(number)
+            jitted = trial.step(key, level, before[0], random_actions(key, trial.env))
+            if leaf := difference(jitted, after):
+                yield f"step: {leaf} differs"
+
+
+def vmap_equals_a_loop(trial: Trial) -> Iterator[str]:
+    """A batch of resets and steps holds what they return one by one."""
+    stack = partial(jax.tree.map, lambda *xs: jnp.stack(xs))
+    key, levels = jax.random.key(0), stack(*trial.levels)
+    starts = [trial.reset(key, level) for level in trial.levels]
+    batch = jax.jit(jax.vmap(trial.env.reset, (None, 0)))(key, levels)
+    if leaf := difference(batch, stack(*starts)):
+        yield f"reset: {leaf} differs"
+    actions = random_actions(key, trial.env)
+    singles = [
+        trial.step(key, level, start[0], actions) for level, start in zip(trial.levels, starts, strict=True)
+    ]
+    batch = jax.jit(jax.vmap(trial.env.step, (None, 0, 0, None)))(key, levels, stack(*starts)[0], actions)
+    if leaf := difference(batch, stack(*singles)):
+        yield f"step: {leaf} differs"
+
+
+def reset_forgets(trial: Trial) -> Iterator[str]:
+    """A reset after play, and on another level in between, is the first reset."""
+    for level, results in zip(trial.levels, trial.played, strict=True):
+        play_eagerly(trial.env, level)
+        if leaf := difference(trial.env.reset(jax.random.key(1), level), results[0], exact=True):
+            yield f"{leaf} of the same reset differs after some play"
+
+
+def can_be_scanned(trial: Trial) -> Iterator[str]:
+    """Play with resets runs in one jitted loop."""
+    try:
+        _ = trial.run
+    except NoRun as error:
+        yield str(error).splitlines()[0]
+
+
+def same_key_same_steps(trial: Trial) -> Iterator[str]:
+    """Two instances play the same steps from the same keys."""
+    other = copy.deepcopy(trial.env)
+    if leaf := difference(sample_levels(other), trial.levels, exact=True):
+        yield f"sample_level: {leaf} differs"
+    differs = trial.run["digest"] != run_of(other, trial.levels)["digest"]
+    if differs.any():
+        yield f"two instances differ first in step {int(differs.any(0).argmax()) + 1}"
+
+
+def no_nan(trial: Trial) -> Iterator[str]:
+    """Nothing that is returned is NaN."""
+    if trial.run["nan"].any():
+        yield f"NaN in step {int(trial.run['nan'].any(0).argmax()) + 1}"
+    resets = [results[0] for results in trial.played]
+    if has_nan((trial.levels, resets)):
+        yield "NaN in a level or a reset"
+
+
+def time_limit(trial: Trial) -> Iterator[str]:
+    """No episode is longer than its level's limit."""
+    limits = [int(level.time_limit) for level in trial.levels]
+    for limit, age in zip(limits, trial.run["age"], strict=True):
+        if age.max() > limit:
+            yield f"an episode goes on after {limit} steps, the limit of its level"
+
+
+def one_end(trial: Trial) -> Iterator[str]:
+    """`terminated` and `truncated` are single truth values, never both true."""
+    for name in ("terminated", "truncated"):
+        if trial.run[name].dtype != bool or trial.run[name].ndim != 2:
+            yield f"{name} is {trial.run[name].dtype}{list(trial.run[name].shape[2:])}, not one bool"
+    if (trial.run["terminated"] & trial.run["truncated"]).any():
+        yield "terminated and truncated are both true in one step"
+
+
+def zero_sum(trial: Trial) -> Iterator[str]:
+    """Rewards sum to zero where `zero_sum` says so."""
+    reward = trial.run["reward"]
+    off = np.abs(reward.sum(-1)).max()
+    if trial.env.zero_sum and off > 1e-5 * max(1.0, np.abs(reward).max()):
+        yield f"zero_sum is true, but the rewards of a step sum to {off:g}"
+
+
+def statistics(trial: Trial) -> Iterator[str]:
+    """Each statistic of a level is one finite number."""
+    for level in trial.levels:
+        for name, value in trial.env.statistics(level).items():
+            if jnp.shape(value) != () or not np.isfinite(value):
+                yield f"{name!r} is {value}, not one finite number"
+
+
+def round_trip(trial: Trial) -> Iterator[str]:
+    """A level that is written and read again is the same."""
+    for level in trial.levels:
+        if leaf := difference(trial.from_text(trial.to_text(level)), level):
+            yield f"{leaf} differs after writing and reading"
+
+
+ROUND_TRIP = "levels round-trip"
+CLAUSES: dict[str, Callable[[Trial], Iterator[str]]] = {
+    "interface": interface,
+    "agents lead": agents_lead,
+    "score": score,
+    "constant shapes": constant_shapes,
+    "jit equals eager": jit_equals_eager,
+    "vmap equals a loop": vmap_equals_a_loop,
+    "reset forgets": reset_forgets,
+    "can be scanned": can_be_scanned,
+    "same key, same steps": same_key_same_steps,
+    "no NaN": no_nan,
+    "time limit": time_limit,
+    "one end": one_end,
+    "zero sum": zero_sum,
+    "statistics": statistics,
+    ROUND_TRIP: round_trip,
+}
