@@ -1,4 +1,4 @@
-"""The 13 test levels of the paper (figure "Evaluation environments for LaserTag") and two specialist levels."""
+"""The 13 test levels of LaserTag (paper, appendix: evaluation environments) and two specialist levels."""
 
 import difflib
 

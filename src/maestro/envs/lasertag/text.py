@@ -129,7 +129,8 @@ def _header(line: str, number: int) -> tuple[str, int]:
     if close == "time limit":
         digits = value.isascii() and value.isdigit() and len(value) <= 9
         if not digits or not 1 <= int(value) <= MAX_TIME_LIMIT:
-            raise LevelError(f"time limit {value!r} is not a number from 1 to {MAX_TIME_LIMIT}", number, column)
+            problem = f"time limit {value!r} is not a number from 1 to {MAX_TIME_LIMIT}"
+            raise LevelError(problem, number, column)
         return names[close], int(value)
     if value.lower() not in FACINGS:
         raise LevelError(f"{names[close]} {value!r}: allowed are {', '.join(FACINGS)}", number, column)
