@@ -91,20 +91,28 @@ def random_level(generator, largest):
     return bridge.level_of(walls, [[x, y, generator.integers(4)] for y, x in cells])
 
 
+def random_bolt(generator, game, owner):
+    """A bolt anywhere, or just before one of the agents."""
+    direction = int(generator.integers(4))
+    y, x = generator.permutation(np.argwhere(~game.walls))[0]
+    if generator.random() < 0.3:
+        agent, ahead = game.agents[generator.integers(2)], twin.AHEAD[direction]
+        x, y = agent[0] - ahead[0], agent[1] - ahead[1]
+    return twin.Bolt(int(x), int(y), direction, int(owner), fresh=False)
+
+
 def crossfire(generator, game):
     """Up to 12 bolts (place, bolt) of the last 6 steps, one of each player and step, on free cells.
 
     Each is old enough only for a shooter within the level, so none outlives the 14 steps of a real one.
     """
+    rows, columns = game.walls.shape
     bolts = []
     for age in range(6):
         for place, owner in enumerate(generator.permutation(2)):
-            y, x = generator.permutation(np.argwhere(~game.walls))[0]
-            bolt = twin.Bolt(int(x), int(y), int(generator.integers(4)), int(owner), fresh=False)
-            back = [-(age + 1) * d for d in twin.AHEAD[bolt.dir]]
-            rows, columns = game.walls.shape
-            fits = 0 < x + back[0] < columns - 1 and 0 < y + back[1] < rows - 1
-            if fits and twin.is_free(game, (x, y)):
+            bolt = random_bolt(generator, game, owner)
+            x, y = (at - (age + 1) * d for at, d in zip((bolt.x, bolt.y), twin.AHEAD[bolt.dir], strict=True))
+            if 0 < x < columns - 1 and 0 < y < rows - 1 and twin.is_free(game, (bolt.x, bolt.y)):
                 game.bolts.append(bolt)
                 bolts.append((2 * age + place, bolt))
     return bolts
@@ -148,6 +156,59 @@ def compare(seed):
     actions = np.where(generator.random(shape) < shooting, 4, generator.integers(0, 4, shape))
     first = generator.integers(0, 2, shape[:2])
     return differences(bridge.play(level, start, actions, first), games, actions, first)
+
+
+ROOM = np.pad(np.zeros((5, 7), bool), 1, constant_values=True)
+
+# agents [x, y, dir]; bolts (x, y, dir, owner), all fired before; actions; who acts first; what follows
+SCENES = {
+    "a shot into the next cell does nothing": (
+        ([3, 3, 1], [4, 3, 3]), [], (4, 0), 0, ([3, 3, 1], [4, 3, 3]), [], [0, 0]
+    ),
+    "of two who want one cell the first gets it": (
+        ([2, 3, 1], [4, 3, 3]), [], (2, 2), 1, ([2, 3, 1], [3, 3, 3]), [], [0, 0]
+    ),
+    "of two who shoot into one cell the first gets it": (
+        ([2, 3, 1], [4, 3, 3]), [], (4, 4), 1, ([2, 3, 1], [4, 3, 3]), [(3, 3, 3, 1)], [0, 0]
+    ),
+    "walking into a bolt is harmless, but the bolt arrives": (
+        ([2, 3, 1], [6, 3, 3]), [(3, 3, 3, 1)], (2, 0), 0, (None, [6, 3, 3]), [], [-1, 1]
+    ),
+    "who flees from a bolt is not caught": (
+        ([3, 3, 1], [6, 1, 0]), [(2, 3, 1, 1)], (2, 0), 0, ([4, 3, 1], [6, 1, 0]), [(3, 3, 1, 1)], [0, 0]
+    ),
+    "a later bolt enters the cell that a hit emptied": (
+        ([3, 3, 0], [6, 1, 0]), [(2, 3, 1, 1), (3, 2, 2, 1)], (0, 0), 0,
+        (None, [6, 1, 0]), [(3, 3, 2, 1)], [-1, 1],
+    ),
+    "and a third one dies on it": (
+        ([3, 3, 0], [6, 1, 0]), [(2, 3, 1, 1), (3, 2, 2, 1), (4, 3, 3, 1)], (0, 0), 0,
+        (None, [6, 1, 0]), [(3, 3, 2, 1)], [-1, 1],
+    ),
+    "both can be tagged at once, for nothing": (
+        ([2, 2, 0], [5, 4, 0]), [(2, 3, 0, 1), (5, 5, 0, 0)], (0, 0), 0, (None, None), [], [0, 0]
+    ),
+    "of two bolts face to face the one processed first dies": (
+        ([1, 3, 1], [7, 3, 3]), [(3, 3, 1, 0), (4, 3, 3, 1)], (0, 0), 0,
+        ([1, 3, 1], [7, 3, 3]), [(3, 3, 3, 1)], [0, 0],
+    ),
+    "a fresh bolt stands and stops an older one": (
+        ([2, 3, 1], [7, 3, 3]), [(4, 3, 3, 1)], (4, 0), 0, ([2, 3, 1], [7, 3, 3]), [(3, 3, 1, 0)], [0, 0]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_a_scene_drawn_by_hand(name):
+    agents, bolts, actions, first, agents_after, bolts_after, reward = SCENES[name]
+    level = bridge.stack([bridge.level_of(ROOM, agents)])
+    start = jax.tree.map(lambda x: x[0], bridge.resets(level)[0])
+    start = bridge.put_bolts(start, [(place, twin.Bolt(*bolt)) for place, bolt in enumerate(bolts)])
+    played = bridge.play(level, bridge.stack([start]), np.array([[actions]]), np.array([[first]]))
+    after = played.state(0, 0)
+    assert bridge.agents_of(after) == list(agents_after)
+    assert bridge.bolts_of(after) == bolts_after
+    assert played.rewards[0, 0].tolist() == reward
 
 
 def test_random_steps_equal_the_slow_twin_to_the_order_of_bolts():
