@@ -120,7 +120,7 @@ class EvaluationConfig:
     """How often during a run, evenly spread."""
     levels: int = 256
     """Generated levels, the same ones every time; half of them are played from the other seat."""
-    opponents: tuple[str, ...] = ("first", "random", "turret", "follower", "hunter")
+    opponents: tuple[str, ...] = ("first", "random", "turret", "wall-follower", "hunter")
     """`first` is the first member of the population, the student before training."""
 
 

@@ -71,57 +71,6 @@ class Teacher:
     num_levels: int | None = None  # how many levels exist, if few
 
 
-# The rules
-
-
-def self_play(config: CurriculumConfig, curriculum: Curriculum) -> Float[Array, " P"]:
-    """The live student itself."""
-    return live(curriculum)
-
-
-def uniform(config: CurriculumConfig, curriculum: Curriculum) -> Float[Array, " P"]:
-    """Fictitious self-play: every member alike."""
-    return share(population.members(curriculum.population))
-
-
-def hardest(config: CurriculumConfig, curriculum: Curriculum) -> Float[Array, " P"]:
-    """PFSP: f_hard(x) = (1 - x)^power of the win rate x, normalised, smoothed, normalised again."""
-    who = population.members(curriculum.population)
-    hard = jnp.where(who, (1 - population.win_rate(curriculum.population)) ** config.hard_power, 0.0)
-    chances = jnp.where(hard.sum() > 0, hard / jnp.maximum(hard.sum(), 1e-30), share(who))
-    smooth = jnp.where(who, chances + config.smoothing, 0.0)
-    return smooth / jnp.maximum(smooth.sum(), 1e-30)
-
-
-def highest_regret(config: CurriculumConfig, curriculum: Curriculum) -> Float[Array, " P"]:
-    """Equation 2: lambda / N for each, the rest shared by those whose buffer holds the most regret."""
-    who = population.members(curriculum.population)
-    most = jnp.where(who, max_scores(config, curriculum), -jnp.inf)
-    maximal = who & (most == most.max())
-    return config.exploration * share(who) + (1 - config.exploration) * share(maximal)
-
-
-def max_scores(config: CurriculumConfig, curriculum: Curriculum) -> Float[Array, " P"]:
-    """The highest score in each slot's buffer; -inf, or +inf if optimistic, where it is empty."""
-    assert curriculum.buffers is not None
-    most = curriculum.buffers.score.max(axis=1)
-    nothing = jnp.inf if config.empty == "optimistic" else -jnp.inf
-    return jnp.where(curriculum.buffers.size > 0, most, nothing)
-
-
-def share(who: Bool[Array, " P"]) -> Float[Array, " P"]:
-    """Equal parts of 1."""
-    return who / jnp.maximum(who.sum(), 1)
-
-
-def live(curriculum: Curriculum) -> Float[Array, " P"]:
-    """All weight on the live student."""
-    return (jnp.arange(curriculum.chosen_at.shape[0]) == 0).astype(jnp.float32)
-
-
-# Choosing
-
-
 def init(teacher: Teacher, student: Any) -> Curriculum:
     """No co-players, no levels."""
     slots = teacher.max_members + 1
@@ -137,6 +86,11 @@ def init(teacher: Teacher, student: Any) -> Curriculum:
     )
 
 
+def live(curriculum: Curriculum) -> Float[Array, " P"]:
+    """All weight on the live student."""
+    return (jnp.arange(curriculum.chosen_at.shape[0]) == 0).astype(jnp.float32)
+
+
 def weights(teacher: Teacher, curriculum: Curriculum) -> Float[Array, " P"]:
     """The probability of each slot; without members the live student plays."""
     chances = teacher.method.coplayer(teacher.config, curriculum)
@@ -148,7 +102,9 @@ def warm(teacher: Teacher, curriculum: Curriculum) -> Bool[Array, " P"]:
     may = weights(teacher, curriculum) > 0
     if curriculum.buffers is None:
         return may & False
-    enough = jax.vmap(lambda b: level_buffer.is_warm(teacher.config, b, teacher.num_levels))(curriculum.buffers)
+    enough = jax.vmap(lambda b: level_buffer.is_warm(teacher.config, b, teacher.num_levels))(
+        curriculum.buffers
+    )
     return may & jnp.broadcast_to(enough, may.shape)
 
 
@@ -189,7 +145,9 @@ def ask_replay(
     chances = jax.vmap(lambda b: level_buffer.priorities(teacher.config, b))(curriculum.buffers)
     slots = jax.vmap(lambda k, i: level_buffer.sample(k, chances[i], queue), out_axes=1)(keys, index)
     assert curriculum.buffers is not None
-    return jax.tree.map(lambda x: x[jnp.broadcast_to(index, slots.shape), slots], curriculum.buffers.levels), slots
+    return jax.tree.map(
+        lambda x: x[jnp.broadcast_to(index, slots.shape), slots], curriculum.buffers.levels
+    ), slots
 
 
 def ask(
@@ -207,9 +165,6 @@ def ask(
         levels, slots = ask_replay(replay_key, teacher, curriculum, whose)
         parts.append(levels)
     return Task(coplayer, jax.tree.map(lambda *x: jnp.concatenate(x, axis=1), *parts), slots)
-
-
-# Remembering
 
 
 def split(task: Task, x: Array) -> tuple[Array, Array]:
@@ -283,9 +238,7 @@ def tell(
         fresh = mine.shape[0] - task.replayed
         if fresh:
             new = jax.tree.map(lambda x: split(task, x)[0], seen)
-            new = Played(
-                new.score.sum(0), new.episodes.sum(0), new.best_return.max(0), new.started[0]
-            )
+            new = Played(new.score.sum(0), new.episodes.sum(0), new.best_return.max(0), new.started[0])
             levels = jax.tree.map(lambda x: x[0, :fresh], task.levels)
             buffer = level_buffer.insert(teacher.config, buffer, levels, new)
         return buffer

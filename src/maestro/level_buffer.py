@@ -61,7 +61,9 @@ def is_warm(config: CurriculumConfig, buffer: LevelBuffer, num_levels: int | Non
 def digest(level: Level) -> UInt32[Array, "2"]:
     """64 bits that identify a level."""
     leaves = [jnp.ravel(x) for x in jax.tree.leaves(level)]
-    words = [x if x.dtype == jnp.uint32 else jax.lax.bitcast_convert_type(as_word(x), jnp.uint32) for x in leaves]
+    words = [
+        x if x.dtype == jnp.uint32 else jax.lax.bitcast_convert_type(as_word(x), jnp.uint32) for x in leaves
+    ]
     word = jnp.concatenate(words)
     place = jnp.arange(word.size, dtype=jnp.uint32)
     halves = [scramble(word + scramble(place + jnp.uint32(salt))) for salt in (0x9E3779B9, 0x85EBCA6B)]
@@ -130,7 +132,9 @@ def rescore(buffer: LevelBuffer, slots: Int[Array, " B"], played: Played) -> Lev
     return buffer.replace(
         score=jnp.where(episodes > 0, total / jnp.maximum(episodes, 1), buffer.score),
         best_return=buffer.best_return.at[slots].max(played.best_return),
-        played=buffer.played.at[jnp.where(played.started, slots, buffer.score.shape[0])].set(clock, mode="drop"),
+        played=buffer.played.at[jnp.where(played.started, slots, buffer.score.shape[0])].set(
+            clock, mode="drop"
+        ),
         clock=clock,
     )
 

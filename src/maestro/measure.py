@@ -80,7 +80,9 @@ def metrics(
         regret=jnp.sum(played.score[:, served]) / jnp.sum(played.episodes[:, served]),
         coplayer=task.coplayer if task.coplayer.ndim == 0 else task.coplayer[-1],
         coplayer_weights=weights,
-        coplayer_entropy=-jnp.sum(jnp.where(weights > 0, weights * jnp.log(jnp.maximum(weights, 1e-30)), 0.0)),
+        coplayer_entropy=-jnp.sum(
+            jnp.where(weights > 0, weights * jnp.log(jnp.maximum(weights, 1e-30)), 0.0)
+        ),
         chosen_ago=before.cycle - before.chosen_at,
         win_rate=population.win_rate(after.population),
         members=after.population.size,
@@ -93,7 +95,11 @@ def metrics(
 def buffer_metrics(before: Curriculum, after: Curriculum, task: Task) -> dict[str, Array]:
     """Fill, highest score and turnover of the buffers; zeros where there are none."""
     if after.buffers is None or before.buffers is None:
-        return {"buffer_fill": jnp.zeros(1), "max_score": jnp.full(1, -jnp.inf), "turnover": jnp.float32(jnp.nan)}
+        return {
+            "buffer_fill": jnp.zeros(1),
+            "max_score": jnp.full(1, -jnp.inf),
+            "turnover": jnp.float32(jnp.nan),
+        }
     changed = jnp.any(after.buffers.digest != before.buffers.digest, axis=-1)
     tried = jax.tree.leaves(task.levels)[0].shape[1] - task.replayed
     return {

@@ -112,7 +112,7 @@ def minibatches(key: PRNGKeyArray, config: PPOConfig, num_envs: int) -> Array:
 def update(
     key: PRNGKeyArray, config: PPOConfig, agent: Agent, learner: Learner, batch: Batch
 ) -> tuple[Learner, Losses]:
-    """All epochs of one student update; one that is not finite leaves parameters and optimiser as they were."""
+    """All epochs of one student update; one that is not finite changes nothing but the count."""
 
     def step(carry: Any, chosen: Array) -> tuple[Any, Losses]:
         params, state = carry

@@ -6,14 +6,25 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from flax.struct import PyTreeNode
-from jaxtyping import Array, Int, PRNGKeyArray
+from jaxtyping import Array, PRNGKeyArray
 
 from maestro.agents.base import Agent, Params
 from maestro.envs.base import Environment, Level
 
 NextLevel = Callable[[PRNGKeyArray, Array, Array], Level]
 # (key, environment number, levels finished there) -> the level to play next
-STEP_FIELDS = ("obs", "action", "log_prob", "value", "next_value", "reward", "score", "terminated", "truncated", "finished")
+STEP_FIELDS = (
+    "obs",
+    "action",
+    "log_prob",
+    "value",
+    "next_value",
+    "reward",
+    "score",
+    "terminated",
+    "truncated",
+    "finished",
+)
 CHUNKS = 16  # the values of next observations are computed in so many pieces, to bound memory
 
 
@@ -68,15 +79,30 @@ def select(choose: Array, yes: Any, no: Any) -> Any:
     return jax.tree.map(leaf, yes, no)
 
 
-def act_both(agent: Agent, per_worker: bool, weights: Any, memory: Any, obs: Array) -> tuple[Any, Array, Array]:
-    """Both seats' (memory, features, policy output), each [2, E, ...].
+class Recorded(PyTreeNode):
+    """One step as it was taken; the seats that are recorded come first."""
+
+    obs: Any  # [seats, E, ...]
+    action: Any  # [seats, E, ...]
+    output: Any  # [seats, E, ...]; the policy's
+    memory: Any  # a tree, each leaf [seats, E, ...]; after the observation
+    next_obs: Any  # [seats, E, ...]; before any restart
+    reward: Any  # [seats, E]
+    score: Any  # [E, 2]
+    terminated: Any  # [E]
+    truncated: Any  # [E]
+    finished: Any  # [E]
+
+
+def act_both(agent: Agent, per_worker: bool, weights: Any, memory: Any, obs: Array) -> tuple[Any, Array]:
+    """Both seats' (memory, policy output), each [2, E, ...].
 
     With one co-player for all, both networks are one batched product; `weights` are then stacked.
     """
 
-    def step(w: Any, m: Any, o: Array) -> tuple[Any, Array, Array]:
+    def step(w: Any, m: Any, o: Array) -> tuple[Any, Array]:
         m, features = agent.step(w, m, o)
-        return m, features, agent.policy(w, features)
+        return m, agent.policy(w, features)
 
     if not per_worker:
         return jax.vmap(step)(weights, memory, obs)
@@ -85,6 +111,18 @@ def act_both(agent: Agent, per_worker: bool, weights: Any, memory: Any, obs: Arr
     each = jax.vmap(lambda w, m, o: jax.tree.map(lambda x: x[0], step(w, m, o)))
     second = each(coplayer, jax.tree.map(lambda x: x[1][:, None], memory), obs[1][:, None])
     return jax.tree.map(lambda a, b: jnp.stack([a, b]), first, second)
+
+
+def prepare(agent: Agent, players: tuple[Params, Params], per_worker: bool) -> Any:
+    """What acting needs of (student, co-player), the latter [E, ...] if `per_worker`."""
+    if per_worker:
+        return agent.prepare(players[0]), jax.vmap(agent.prepare)(players[1])
+    return jax.tree.map(lambda a, b: jnp.stack([a, b]), *(agent.prepare(p) for p in players))
+
+
+def seat_first(x: Array, seats: int = 2) -> Array:
+    """[E, seat, ...] -> [seat, E, ...], the first seats only."""
+    return jnp.moveaxis(x, 1, 0)[:seats]
 
 
 def rollout(
@@ -103,65 +141,64 @@ def rollout(
     `both_seats` appends the co-player's own experience as E further columns.
     """
     keys = environment_keys(key, num_envs)
-    numbers = jnp.arange(num_envs)
-    prepare = jax.vmap(agent.prepare) if per_worker else agent.prepare
-    weights = (agent.prepare(players[0]), prepare(players[1]))
-    if not per_worker:
-        weights = jax.tree.map(lambda a, b: jnp.stack([a, b]), *weights)
+    weights = prepare(agent, players, per_worker)
     seats = 2 if both_seats else 1
 
     def begin(keys: PRNGKeyArray, finished: Array) -> tuple[Level, Any, Array]:
         level_key, reset_key = jax.vmap(jax.random.split, out_axes=1)(keys)
-        levels = jax.vmap(next_level)(level_key, numbers, finished)
+        levels = jax.vmap(next_level)(level_key, jnp.arange(num_envs), finished)
         state, obs = jax.vmap(env.reset)(reset_key, levels)
         return levels, state, obs
 
-    def step(carry: Any, t: Array) -> tuple[Any, Any]:
+    def step(carry: Any, t: Array) -> tuple[Any, Recorded]:
         level, state, obs, memory, finished = carry
         step_keys = jax.vmap(lambda k: jax.random.split(jax.random.fold_in(k, t), 4), out_axes=1)(keys)
-        seen = jnp.moveaxis(obs, 1, 0)
-        after, features, output = act_both(agent, per_worker, weights, memory, seen)
+        seen = seat_first(obs)
+        memory, output = act_both(agent, per_worker, weights, memory, seen)
         action = jax.vmap(jax.vmap(agent.distribution.sample))(step_keys[:2], output)
         state, obs, reward, terminated, truncated, info = jax.vmap(env.step)(
             step_keys[2], level, state, jnp.moveaxis(action, 0, 1)
         )
+        acted = jax.tree.map(lambda x: x[:seats], (seen, action, output, memory))
+        followed = (seat_first(obs, seats), seat_first(reward, seats))
+        recorded = Recorded(*acted, *followed, info["score"], terminated, truncated, finished)
         done = terminated | truncated
-        record = (seen[:seats], action[:seats], output[:seats], jax.tree.map(lambda x: x[:seats], after))
-        record += (jnp.moveaxis(obs, 1, 0)[:seats], jnp.moveaxis(reward, 1, 0)[:seats])
-        record += (info["score"], terminated, truncated, finished)
         finished = finished + done
-        restarted = begin(step_keys[3], finished)
-        level, state, obs = select(done, restarted, (level, state, obs))
-        memory = jax.tree.map(lambda m: m * ~done.reshape(1, -1, *(1,) * (m.ndim - 2)), after)
-        return (level, state, obs, memory, finished), record
+        level, state, obs = select(done, begin(step_keys[3], finished), (level, state, obs))
+        memory = jax.tree.map(lambda m: m * ~done.reshape(1, -1, *(1,) * (m.ndim - 2)), memory)
+        return (level, state, obs, memory, finished), recorded
 
-    level, state, obs = begin(keys, jnp.zeros(num_envs, jnp.int32))
-    carry = (level, state, obs, agent.start(2, num_envs), jnp.zeros(num_envs, jnp.int32))
-    _, record = jax.lax.scan(step, carry, jnp.arange(1, num_steps + 1))
-    return assemble(agent, players[0], record, level)
+    none = jnp.zeros(num_envs, jnp.int32)
+    level, state, obs = begin(keys, none)
+    carry = (level, state, obs, agent.start(2, num_envs), none)
+    _, recorded = jax.lax.scan(step, carry, jnp.arange(1, num_steps + 1))
+    return assemble(agent, players[0], recorded, level)
 
 
-def assemble(agent: Agent, student: Params, record: Any, first_level: Level) -> Trajectory:
-    """The recorded steps as a trajectory, with the student's values from its recorded memories.
-
-    The seats become further columns.
-    """
-    *seated, score, terminated, truncated, finished = record
-    seats = seated[0].shape[1]
-    seated = jax.tree.map(lambda x: x.reshape(x.shape[0], -1, *x.shape[3:]), seated)
-    obs, action, output, memory, next_obs, reward = seated
-    features = agent.features(memory)
+def assemble(agent: Agent, student: Params, recorded: Recorded, first_level: Level) -> Trajectory:
+    """The recorded steps as a trajectory; the seats become columns, the values come from the memories."""
+    seats = recorded.action.shape[1]
+    by_seat = (
+        recorded.obs,
+        recorded.action,
+        recorded.output,
+        recorded.memory,
+        recorded.next_obs,
+        recorded.reward,
+    )
+    by_seat = jax.tree.map(lambda x: x.reshape(x.shape[0], -1, *x.shape[3:]), by_seat)
+    obs, action, output, memory, next_obs, reward = by_seat
     return Trajectory(
         obs=obs,
         action=action,
         log_prob=agent.distribution.log_prob(output, action),
-        value=agent.value(student, features),
+        value=agent.value(student, agent.features(memory)),
         next_value=next_values(agent, student, memory, next_obs),
         reward=reward,
-        score=jnp.tile(score, (1, seats, 1)),
-        terminated=jnp.tile(terminated, (1, seats)),
-        truncated=jnp.tile(truncated, (1, seats)),
-        finished=jnp.tile(finished, (1, seats)),
+        score=jnp.tile(recorded.score, (1, seats, 1)),
+        terminated=jnp.tile(recorded.terminated, (1, seats)),
+        truncated=jnp.tile(recorded.truncated, (1, seats)),
+        finished=jnp.tile(recorded.finished, (1, seats)),
         first_level=first_level,
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from flax.struct import PyTreeNode
-from jaxtyping import Array, Bool, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, PRNGKeyArray
 
 from maestro import curriculum, measure, population, ppo, regret
 from maestro.agents.base import Agent
@@ -15,7 +15,7 @@ from maestro.curriculum import Curriculum, Source, Task, Teacher
 from maestro.envs.base import Environment, Level
 from maestro.level_buffer import Played
 from maestro.measure import Metrics
-from maestro.ppo import Learner
+from maestro.ppo import Learner, Losses
 from maestro.rollout import Trajectory, rollout
 
 
@@ -101,7 +101,9 @@ def remember(experiment: Experiment, run: Run, task: Task, trajectory: Trajector
     return teacher, played
 
 
-def learn(key: PRNGKeyArray, experiment: Experiment, run: Run, task: Task, trajectory: Trajectory, advantage: Array):  # type: ignore[no-untyped-def]
+def learn(
+    key: PRNGKeyArray, experiment: Experiment, run: Run, task: Task, trajectory: Trajectory, advantage: Array
+) -> tuple[Learner, Losses]:
     """A PPO update on the replayed levels; on all of them where levels are always new."""
     num_envs = trajectory.num_envs
     columns = jnp.arange(num_envs - (task.replayed or num_envs), num_envs)
@@ -159,7 +161,9 @@ def draw_coplayers(key: PRNGKeyArray, experiment: Experiment, run: Run, trains: 
     return jnp.concatenate(slots)
 
 
-def replay_decision(key: PRNGKeyArray, experiment: Experiment, runs: Run, keys: PRNGKeyArray) -> Bool[Array, ""]:
+def replay_decision(
+    key: PRNGKeyArray, experiment: Experiment, runs: Run, keys: PRNGKeyArray
+) -> Bool[Array, ""]:
     """Whether this cycle replays and trains: one decision for all workers of all seeds.
 
     No seed replays before every seed has a warm buffer. Beyond that `coin` tosses, and `parallel`

@@ -34,7 +34,7 @@ class Agent(Protocol):
         """The features that `step` returned together with this memory."""
 
     def unroll(self, params: Params, obs: Array, keep: Array) -> Array:
-        """Features of all steps from zero memory; obs [T, B, ...], keep [T, B] is 0 where an episode starts."""
+        """Features of all steps of obs [T, B, ...]; keep [T, B] is 0 where an episode starts."""
 
     def policy(self, params: Params, features: Array) -> Array:
         """The distribution's output."""

@@ -118,7 +118,7 @@ class LaserTagAgent:
     def step(self, weights: Weights, memory: Memory, obs: Array) -> tuple[Memory, Array]:
         """One step of both networks' shared body."""
         x = self.encode(weights["encoder"], weights["bias"], obs)
-        h, c = lstm.cell(lstm.project(x, weights["wx"], weights["b"]), *memory, weights["wh"])
+        h, c = lstm.cell(lstm.project(x, weights["wx"], weights["b"]), memory[0], memory[1], weights["wh"])
         h = h.astype(weights["wh"].dtype).astype(jnp.float32)  # rounded as in `unroll`
         return (h, c), h
 
@@ -135,7 +135,9 @@ class LaserTagAgent:
         return lstm.lstm(x, keep, *self.start(obs.shape[1]), cell["wx"], cell["wh"], cell["b"])
 
     def policy(self, params: Params, features: Array) -> Array:
-        return self.actor.apply({"params": params["actor"]}, features)
+        """The logits."""
+        return jnp.asarray(self.actor.apply({"params": params["actor"]}, features))
 
     def value(self, params: Params, features: Array) -> Array:
-        return self.critic.apply({"params": params["critic"]}, features)[..., 0]
+        """The critic's estimate of the discounted return."""
+        return jnp.asarray(self.critic.apply({"params": params["critic"]}, features))[..., 0]

@@ -37,8 +37,13 @@ def plus(x: Array, b: Array) -> Array:
 
 def gates(z: Array) -> tuple[Array, Array, Array, Array]:
     """Input, forget, cell and output gate; column 4 u + k is gate k of unit u."""
-    z = z.reshape(z.shape[:-1] + (-1, 4))
-    return jax.nn.sigmoid(z[..., 0]), jax.nn.sigmoid(z[..., 1]), jnp.tanh(z[..., 2]), jax.nn.sigmoid(z[..., 3])
+    z = z.reshape((*z.shape[:-1], -1, 4))
+    return (
+        jax.nn.sigmoid(z[..., 0]),
+        jax.nn.sigmoid(z[..., 1]),
+        jnp.tanh(z[..., 2]),
+        jax.nn.sigmoid(z[..., 3]),
+    )
 
 
 def cell(projected: Array, h: Array, c: Array, wh: Array) -> Carry:
@@ -72,31 +77,42 @@ def lstm(
     return forward(x, keep, h0, c0, wx, wh, b)[0]
 
 
-def forward(x, keep, h0, c0, wx, wh, b):  # type: ignore[no-untyped-def]
+def forward(x, keep, h0, c0, wx, wh, b):
     """The states, and what the gradient needs: only h and c, no gates."""
     dtype = operand_dtype()
     w, k = wh.astype(dtype), keep[..., None]
     projected = project(x, wx, b)
 
-    def step(carry, inputs):  # type: ignore[no-untyped-def]
+    def step(carry, inputs):
         z, keep_next = inputs
-        h, c = cell(z, *carry, w)
+        h, c = cell(z, carry[0], carry[1], w)
         h = h.astype(dtype)
         return (h * keep_next.astype(dtype), c * keep_next), (h, c)
 
     start = ((h0 * k[0]).astype(dtype), c0 * k[0])
     _, (hs, cs) = lax.scan(step, start, (projected, following(k)), unroll=UNROLL)
     like = jnp.zeros(0, x.dtype)
-    return hs.astype(jnp.float32), (like, x.astype(dtype), keep, h0, c0, wx.astype(dtype), w, hs, cs, projected)
+    return hs.astype(jnp.float32), (
+        like,
+        x.astype(dtype),
+        keep,
+        h0,
+        c0,
+        wx.astype(dtype),
+        w,
+        hs,
+        cs,
+        projected,
+    )
 
 
-def backward(saved, dhs):  # type: ignore[no-untyped-def]
+def backward(saved, dhs):
     """The gradient: gates recomputed in one product, one scan back, weight gradients in one product."""
     like, x, keep, h0, c0, wx, w, hs, cs, projected = saved
     k = keep[..., None]
     previous = preceding(h0, hs) * k.astype(hs.dtype)
     dz, dh0, dc0 = scan_back(projected, previous, cs, k, c0, w, dhs)
-    ones = jnp.ones(x.shape[:2] + (8,), x.dtype)  # 8 of them: rows stay 16-byte aligned
+    ones = jnp.ones((*x.shape[:2], 8), x.dtype)  # 8 of them: rows stay 16-byte aligned
     inputs = jnp.concatenate([x, previous, ones], -1)
     dw = jnp.einsum("tbk,tbz->kz", inputs, dz, preferred_element_type=jnp.float32)
     features, hidden = x.shape[-1], h0.shape[-1]
@@ -104,7 +120,7 @@ def backward(saved, dhs):  # type: ignore[no-untyped-def]
     return dx, None, dh0, dc0, dw[:features], dw[features : features + hidden], dw[features + hidden]
 
 
-def scan_back(projected, previous, cs, k, c0, w, dhs):  # type: ignore[no-untyped-def]
+def scan_back(projected, previous, cs, k, c0, w, dhs):
     """Gradients of the gates' inputs at all steps, and of the first carry."""
     i, f, g, o = gates(projected + dot(previous, w))
     c_before, tanh_c = preceding(c0, cs) * k, jnp.tanh(cs)
@@ -112,7 +128,7 @@ def scan_back(projected, previous, cs, k, c0, w, dhs):  # type: ignore[no-untype
     slope = jnp.stack(slopes, -1).astype(w.dtype)
     through = (o * (1 - tanh_c * tanh_c)).astype(w.dtype)
 
-    def step(carry, inputs):  # type: ignore[no-untyped-def]
+    def step(carry, inputs):
         dz, dc = carry  # of the step after
         slope, through, f_after, k_after, dh = inputs
         dh = dot(dz, w.T) * k_after + dh
