@@ -47,6 +47,9 @@ LAYERS = [
     "maestro.figures",
     "maestro.video",
     "maestro.runs",
+    "maestro.cli.arguments",
+    "maestro.cli.levels",
+    "maestro.cli.duel",
     "maestro.cli",
 ]
 

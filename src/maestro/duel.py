@@ -52,8 +52,8 @@ def _bound(level: Level) -> int:
 @partial(jax.jit, static_argnames=("env", "a", "b", "steps"))
 def _episode(key: PRNGKeyArray, env: Environment, level: Level, a: Player, b: Player, steps: int) -> Episode:
     """`steps` steps, of which those after the end change nothing."""
-    start_key, *keys = jax.random.split(key, steps + 1)
-    state, obs = env.reset(start_key, level)
+    keys = jax.random.split(key, steps + 1)
+    state, obs = env.reset(keys[0], level)
 
     def turn(carry, key):
         state, obs, memories, done = carry
@@ -67,7 +67,7 @@ def _episode(key: PRNGKeyArray, env: Environment, level: Level, a: Player, b: Pl
         return kept, (kept[0], actions, jnp.where(done, 0, info["score"]), ~done)
 
     first = (state, obs, (a.start(), b.start()), jnp.bool_(False))
-    _, (states, actions, rewards, played) = jax.lax.scan(turn, first, jnp.stack(keys))
+    _, (states, actions, rewards, played) = jax.lax.scan(turn, first, keys[1:])
     total = jnp.sum(rewards, axis=0)
     return Episode(
         states=jax.tree.map(lambda one, rest: jnp.concatenate([one[None], rest]), state, states),

@@ -1,0 +1,84 @@
+"""What the commands share: parsing by tyro, and checks whose failures are the user's to mend."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from maestro.envs.lasertag.levels import Level
+
+
+MAX_SEED = 2**32 - 1
+
+
+class Mistake(Exception):
+    """The user asked for what cannot be done; the message is all they see."""
+
+
+def parse(
+    command: Callable[..., None] | dict[str, Callable[..., None]], name: str, arguments: list[str]
+) -> None:
+    """Call a function, or one of several by the next argument, with arguments parsed by its signature."""
+    import tyro
+
+    prog = f"maestro {name}"
+    if isinstance(command, dict):
+        tyro.extras.subcommand_cli_from_dict(command, prog=prog, args=arguments)
+    else:
+        tyro.cli(command, prog=prog, args=arguments)
+
+
+def check_range(option: str, value: int | float, low: int | float, high: int | float) -> None:
+    """Refuse a number that is not between two others."""
+    if not low <= value <= high:
+        raise Mistake(f"{option}: {value} is not between {low} and {high}")
+
+
+def check_output(option: str, path: Path, endings: tuple[str, ...]) -> None:
+    """Refuse a file that cannot be written, before any work is done for it."""
+    if path.suffix.lower() not in endings:
+        raise Mistake(f"{option}: {str(path)!r} does not end in one of {', '.join(endings)}")
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise Mistake(f"{option}: the folder {str(folder)!r} does not exist")
+    if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        raise Mistake(f"{option}: {str(path)!r} cannot be written")
+
+
+def make_folder(option: str, folder: Path) -> None:
+    """Make a folder for output where there is none."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Mistake(f"{option}: {str(folder)!r} cannot be made ({error.strerror})") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise Mistake(f"{option}: the folder {str(folder)!r} cannot be written into")
+
+
+def writing(option: str, path: Path, write: Callable[[], Any]) -> None:
+    """Write a file, a full disk or the like being no crash."""
+    try:
+        write()
+    except OSError as error:
+        raise Mistake(f"{option}: {str(path)!r} cannot be written ({error.strerror or error})") from None
+
+
+def find_level(value: str) -> tuple[str, "Level"]:
+    """A level by its name or by the path of its file, and what to call it."""
+    from maestro.envs.lasertag import maps, text
+
+    if value.lower() in {name.lower() for name in maps.NAMES}:
+        return maps.resolve(value), maps.load(value)
+    try:
+        return "".join(filter(str.isprintable, Path(value).stem))[:100], text.read(value)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise Mistake(f"level: {value!r} cannot be read ({error.strerror})") from None
+    except ValueError as error:
+        raise Mistake(f"level: {error}") from None
+    try:
+        return value, maps.load(value)
+    except ValueError as error:
+        raise Mistake(f"{error}; nor is there a file of that name") from None

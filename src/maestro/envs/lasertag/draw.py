@@ -1,0 +1,129 @@
+"""Pictures of LaserTag: RGB at any scale, or characters for the terminal."""
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import UInt8
+
+from maestro.envs.lasertag.game import VIEW, State
+from maestro.envs.lasertag.levels import DELTA, SIDE, Level
+
+STUDENT, OPPONENT = (1.0, 0.2, 0.4), (0.27, 0.69, 0.99)
+COLOURS = np.array([STUDENT, OPPONENT])
+FLOOR, WALL = 0.0, 0.7
+LIGHT = 0.3  # how far the cells that an agent sees are drawn towards light
+TINT = 0.35  # how much of that light has the colour of the agent
+LINE = 0.09  # brightness of the lines between floor cells
+TRIANGLE = np.array([(-0.36, 0.0), (0.3, 0.31), (0.3, -0.31)])  # (row, column) for an agent that faces up
+BOLT_RADIUS, GLOW_RADIUS = 0.2, 0.48  # in cells
+MIN_LINED = 8  # pixels per cell from which lines are drawn
+ARROWS = ("▲▶▼◀", "△▷▽◁")
+
+
+def draw(level: Level, state: State, scale: int = 32) -> UInt8[np.ndarray, "height width 3"]:
+    """The level with its outer wall, `scale` pixels per cell; what an agent sees is lighter."""
+    if scale < 1:
+        raise ValueError(f"scale: {scale} is not a positive number of pixels per cell")
+    walls, bolts = _grids(level, state)
+    image = _ground(walls, _lights(state, walls.shape), scale)
+    for row, column in np.argwhere(bolts > 0):
+        _draw_bolt(image, scale, (row, column), int(bolts[row, column]))
+    for seat in range(2):
+        _draw_agent(image, scale, state, seat)
+    return (image * 255 + 0.5).astype(np.uint8)
+
+
+def terminal(level: Level, state: State) -> str:
+    """The level in rich's markup, two characters per cell: filled arrows the student, hollow the opponent."""
+    walls, bolts = _grids(level, state)
+    cells = np.where(walls, "[grey70]██[/]", "  ").astype(object)
+    for row, column in np.argwhere(_lights(state, walls.shape).any(axis=0) & ~walls):
+        cells[row, column] = "[grey35]· [/]"
+    for row, column in np.argwhere(bolts > 0):
+        cells[row, column] = f"[bold {_hex(COLOURS[bolts[row, column] >> 2 & 1])}]● [/]"
+    for seat, (row, column) in enumerate(np.asarray(state.position)):
+        arrow = ARROWS[seat][int(state.facing[seat])] if state.alive[seat] else "✗"
+        cells[row, column] = f"[bold {_hex(COLOURS[seat])}]{arrow} [/]"
+    return "\n".join("".join(row) for row in cells)
+
+
+def _hex(colour: Any) -> str:
+    return "#" + "".join(f"{round(255 * c):02x}" for c in colour)
+
+
+def _grids(level: Level, state: State) -> tuple[np.ndarray, np.ndarray]:
+    """Walls and bolt codes, the outer wall included and nothing beyond it."""
+    height, width = int(level.height) + 2, int(level.width) + 2
+    walls = np.asarray(level.walls)[:, None] >> np.arange(SIDE, dtype=np.uint32) & 1 == 1
+    return walls[:height, :width], np.asarray(state.bolts)[:height, :width]
+
+
+def _lights(state: State, shape: tuple[int, int]) -> np.ndarray:
+    """For each agent the cells it sees, [2, height, width]."""
+    lights = np.zeros((2, *shape), bool)
+    for seat in np.flatnonzero(np.asarray(state.alive)):
+        ahead = np.array(DELTA[int(state.facing[seat])])
+        right = np.array([ahead[1], -ahead[0]])
+        depth, side = np.mgrid[:VIEW, -(VIEW // 2) : VIEW // 2 + 1]
+        cells = np.asarray(state.position[seat]) + depth[..., None] * ahead + side[..., None] * right
+        inside = ((cells >= 0) & (cells < shape)).all(axis=-1)
+        lights[seat, *cells[inside].T] = True
+    return lights
+
+
+def _ground(walls: np.ndarray, lights: np.ndarray, scale: int) -> np.ndarray:
+    """Floor, walls and what is seen, without agents and bolts; rows x columns x 3 in 0..1."""
+    tint = 1 - TINT + TINT * COLOURS
+    light = np.maximum(*(lights[..., None] * tint[:, None, None, :]))
+    colour = np.repeat(np.where(walls, WALL, FLOOR)[..., None], 3, axis=-1)
+    colour += LIGHT * np.any(lights, axis=0, keepdims=True)[0, ..., None] * (light - colour)
+    image = colour.repeat(scale, axis=0).repeat(scale, axis=1)
+    if scale >= MIN_LINED:
+        lined = ~walls.repeat(scale, axis=0).repeat(scale, axis=1)
+        lines = np.zeros_like(lined)
+        lines[::scale], lines[:, ::scale] = True, True
+        image[lines & lined] += LINE
+    return image
+
+
+def _draw_bolt(image: np.ndarray, scale: int, cell: Any, code: int) -> None:
+    """A disc in its owner's colour with a white core, inside a faint glow."""
+    y, x = _offsets(scale)
+    distance, colour = np.hypot(y, x), COLOURS[code >> 2 & 1]
+    glow = 0.45 * np.clip(1 - distance / GLOW_RADIUS, 0, 1) ** 1.5
+    _blend(image, scale, cell, colour, glow)
+    _blend(image, scale, cell, colour, _cover(distance - BOLT_RADIUS, scale))
+    _blend(image, scale, cell, np.ones(3), 0.85 * _cover(distance - 0.45 * BOLT_RADIUS, scale))
+
+
+def _draw_agent(image: np.ndarray, scale: int, state: State, seat: int) -> None:
+    """A triangle pointing ahead with a dark rim; a tagged agent is only a shadow of itself."""
+    ahead = np.array(DELTA[int(state.facing[seat])])
+    y, x = _offsets(scale)
+    back = -(y * ahead[0] + x * ahead[1])  # coordinates in which the agent faces up
+    side = -y * ahead[1] + x * ahead[0]
+    distance = np.full_like(back, -np.inf)
+    for (r0, c0), (r1, c1) in zip(TRIANGLE, np.roll(TRIANGLE, -1, axis=0), strict=True):
+        normal = np.array([c0 - c1, r1 - r0]) / np.hypot(r1 - r0, c1 - c0)
+        distance = np.maximum(distance, normal[0] * (back - r0) + normal[1] * (side - c0))
+    cell, strength = np.asarray(state.position[seat]), 1.0 if state.alive[seat] else 0.35
+    _blend(image, scale, cell, np.zeros(3), 0.6 * strength * _cover(distance - 0.06, scale))
+    _blend(image, scale, cell, COLOURS[seat], strength * _cover(distance, scale))
+
+
+def _offsets(scale: int) -> tuple[np.ndarray, np.ndarray]:
+    """Row and column of the pixels of a cell relative to its centre, in cells."""
+    along = (np.arange(scale) + 0.5) / scale - 0.5
+    return along[:, None] + 0 * along[None, :], along[None, :] + 0 * along[:, None]
+
+
+def _cover(distance: np.ndarray, scale: int) -> np.ndarray:
+    """How much of each pixel a shape covers, by the distance in cells from its edge (negative inside)."""
+    return np.clip(0.5 - distance * scale, 0, 1)
+
+
+def _blend(image: np.ndarray, scale: int, cell: Any, colour: np.ndarray, cover: np.ndarray) -> None:
+    """Paint a colour over one cell as strongly as `cover` says."""
+    top, left = int(cell[0]) * scale, int(cell[1]) * scale
+    patch = image[top : top + scale, left : left + scale]
+    patch += (colour - patch) * cover[..., None]
