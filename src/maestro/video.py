@@ -5,6 +5,7 @@ import itertools
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,8 @@ def write(path: str | Path, frames: Iterable[np.ndarray], speed: int | float = 1
 def _write_gif(path: Path, frames: Iterator[np.ndarray], speed: int | float) -> None:
     import imageio.v2 as imageio  # slow to import, and only films need it
 
-    with imageio.get_writer(path, mode="I", duration=1000 / speed, loop=0) as writer:
+    film: Any = imageio.get_writer(path, mode="I", duration=1000 / speed, loop=0)
+    with film as writer:
         for frame in frames:
             writer.append_data(frame)
 
