@@ -70,6 +70,13 @@ class Teacher:
     max_members: int
     num_levels: int | None = None  # how many levels exist, if few
 
+    def __post_init__(self) -> None:
+        if self.config.prioritisation == "proportional" and self.config.score == "max_mc":
+            raise ValueError(
+                "prioritisation is 'proportional', which needs scores that are never negative: "
+                "score is 'max_mc', allowed: 'positive_value_loss'"
+            )
+
 
 def init(teacher: Teacher, student: Any) -> Curriculum:
     """No co-players, no levels."""
@@ -232,12 +239,13 @@ def tell(
             best_return=jnp.where(mine[None, :], played.best_return, -jnp.inf),
             started=played.started & mine[None, :],
         )
+        new = jax.tree.map(lambda x: split(task, x)[0], seen)
+        replayed = jax.tree.map(lambda x: split(task, x)[1].ravel(), seen)
+        buffer = level_buffer.start(buffer, new.started[0].sum() + replayed.started.sum())
         if task.replayed:
-            replayed = jax.tree.map(lambda x: split(task, x)[1].ravel(), seen)
             buffer = level_buffer.rescore(buffer, task.slots.ravel(), replayed)
         fresh = mine.shape[0] - task.replayed
         if fresh:
-            new = jax.tree.map(lambda x: split(task, x)[0], seen)
             new = Played(new.score.sum(0), new.episodes.sum(0), new.best_return.max(0), new.started[0])
             levels = jax.tree.map(lambda x: x[0, :fresh], task.levels)
             buffer = level_buffer.insert(teacher.config, buffer, levels, new)

@@ -110,7 +110,8 @@ def priorities(config: CurriculumConfig, buffer: LevelBuffer) -> Float[Array, " 
 
 def sample(key: PRNGKeyArray, probabilities: Float[Array, " K"], count: int) -> Int[Array, " count"]:
     """Slots drawn independently; only slots of positive probability, if there is one."""
-    cumulative = jnp.cumsum(probabilities)
+    # A parallel sum is not monotone to the last bit: a slot without probability must not rise by rounding.
+    cumulative = jax.lax.cummax(jnp.where(probabilities > 0, jnp.cumsum(probabilities), 0.0))
     point = (1.0 - jax.random.uniform(key, (count,))) * cumulative[-1]  # in (0, total]
     slots = jnp.searchsorted(cumulative, point, side="left")
     return jnp.minimum(slots, probabilities.size - 1).astype(jnp.int32)
@@ -121,21 +122,24 @@ def take(buffer: LevelBuffer, slots: Array) -> Level:
     return jax.tree.map(lambda x: x[slots], buffer.levels)
 
 
+def start(buffer: LevelBuffer, count: Int[Array, ""]) -> LevelBuffer:
+    """The clock moves by the levels started, new and replayed, before anything is stamped."""
+    return buffer.replace(clock=buffer.clock + count)
+
+
 def rescore(buffer: LevelBuffer, slots: Int[Array, " B"], played: Played) -> LevelBuffer:
-    """Replayed levels: the clock moves, the started ones are stamped, pooled scores overwrite.
+    """Replayed levels: the started ones are stamped, pooled scores overwrite.
 
     A level without a finished episode keeps its score.
     """
-    clock = buffer.clock + jnp.sum(played.started)
     total = jnp.zeros_like(buffer.score).at[slots].add(played.score)
     episodes = jnp.zeros_like(buffer.played).at[slots].add(played.episodes)
     return buffer.replace(
         score=jnp.where(episodes > 0, total / jnp.maximum(episodes, 1), buffer.score),
         best_return=buffer.best_return.at[slots].max(played.best_return),
         played=buffer.played.at[jnp.where(played.started, slots, buffer.score.shape[0])].set(
-            clock, mode="drop"
+            buffer.clock, mode="drop"
         ),
-        clock=clock,
     )
 
 
@@ -160,19 +164,13 @@ def pooled_best(buffer: LevelBuffer, found: Match, best_return: Float[Array, " W
     return jnp.maximum(best, buffer.best_return.at[found.slot].get(mode="fill", fill_value=-jnp.inf))
 
 
-def replayed_best(buffer: LevelBuffer, slots: Int[Array, " B"], best_return: Float[Array, " B"]) -> Array:
-    """The best return on each replayed level over all workers that played it, and before."""
-    return buffer.best_return.at[slots].max(best_return)[slots]
-
-
 def insert(config: CurriculumConfig, buffer: LevelBuffer, levels: Level, played: Played) -> LevelBuffer:
     """W new levels in one step.
 
-    The clock moves, then P_replay is computed once. Levels stored already update their slot. The
-    others, best first, fill free slots; after that the j-th remaining one meets the slot with the
-    j-th smallest P_replay (or score), and replaces it unless its own score is lower.
+    P_replay is computed once. Levels stored already update their slot. The others, best first, fill
+    free slots; after that the j-th remaining one meets the slot with the j-th smallest P_replay (or
+    score), and replaces it unless its own score is lower.
     """
-    buffer = buffer.replace(clock=buffer.clock + jnp.sum(played.started))
     chances = priorities(config, buffer)
     digests = jax.vmap(digest)(levels)
     found = match(buffer, digests)
