@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from flax.struct import PyTreeNode
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt8
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt8, UInt32
 
 from maestro.envs.base import Discrete, Info
 from maestro.envs.lasertag import levels
@@ -16,6 +16,10 @@ NOOP, TURN_LEFT, FORWARD, TURN_RIGHT, SHOOT = range(5)
 VIEW = 5  # an agent sees 5 columns and 5 rows: its own and the four ahead
 NO_BOLT = 255  # larger than the code of every bolt
 AGE = 16  # what one step adds to the code of a bolt: two places in the processing order
+# By facing: from an agent to the top left cell of what it sees; in those 25 cells, row by row, the
+# one that is its top left when it looks up, and the steps from there to the next row and column.
+CORNER = ((-4, -2), (-2, 0), (0, -2), (-2, -4))
+TURN = ((0, 5, 1), (4, -1, 5), (24, -5, -1), (20, 1, -5))
 
 
 class State(PyTreeNode):
@@ -38,75 +42,78 @@ def ahead(position: Int[Array, "2"], facing: Int[Array, ""]) -> Int[Array, "2"]:
     return position + jnp.array(DELTA, jnp.int32)[facing]
 
 
-def is_wall(level: Level, cell: Int[Array, "2"]) -> Bool[Array, ""]:
-    """Whether a cell within the outer wall, or of it, is wall."""
-    return (level.walls[cell[0]] >> cell[1].astype(jnp.uint32)) & 1 == 1
+def number(cells: Int[Array, "2 2"]) -> Int[Array, "2"]:
+    """The numbers of two cells, counted along the rows."""
+    return cells[:, 0] * SIDE + cells[:, 1]
 
 
-def act(level: Level, state: State, shots: Any, player: Any, action: Any) -> tuple[State, Any]:
-    """One player's action, seeing what was done before; `shots` are the cells shot into, [2, 2].
+def act(level: Level, state: State, actions: Any, first: Any) -> tuple[State, Int[Array, "2"]]:
+    """Both players' actions, the second seeing what the first did; (state, the cell each shot into or -1).
 
     Turning always works; moving and shooting need a free cell ahead.
     """
-    target = ahead(state.position[player], state.facing[player])
-    other = state.position[1 - player]
-    taken = is_wall(level, target) | (state.bolts[target[0], target[1]] > 0)
-    taken |= jnp.all(other == target) | jnp.any(jnp.all(shots == target[None], axis=1))
-    moves, shoots = (action == FORWARD) & ~taken, (action == SHOOT) & ~taken
-    turn = jnp.where(action == TURN_RIGHT, 1, jnp.where(action == TURN_LEFT, 3, 0))
-    me = jnp.arange(2) == player
+    moves, shoots = actions == FORWARD, actions == SHOOT
+    target = jax.vmap(ahead)(state.position, state.facing)
+    here, there = number(state.position), number(target)
+    wall = (level.walls[target[:, 0]] >> target[:, 1].astype(jnp.uint32)) & 1 == 1
+    open_ = ~wall & (state.bolts[target[:, 0], target[:, 1]] == 0)
+    free = open_ & (there != here[::-1])  # for the first player
+    occupied = jnp.where(moves & free, there, here)[::-1]  # by the other, if that one was first
+    shot = jnp.where(shoots & free, there, -1)[::-1]
+    free = jnp.where(jnp.arange(2) == first, free, open_ & (there != occupied) & (there != shot))
+    turn = jnp.where(actions == TURN_RIGHT, 1, jnp.where(actions == TURN_LEFT, 3, 0))
     state = state.replace(
-        position=jnp.where(me[:, None] & moves, target[None], state.position),
-        facing=jnp.where(me, (state.facing + turn) % 4, state.facing),
+        position=jnp.where((moves & free)[:, None], target, state.position),
+        facing=(state.facing + turn) & 3,
     )
-    return state, jnp.where(me[:, None] & shoots, target[None], shots)
+    return state, jnp.where(shoots & free, there, -1)
 
 
-def on_grid(cell: Int[Array, "2"]) -> Bool[Array, "17 17"]:
-    """The grid with one cell marked; nothing is marked for a cell outside it."""
-    return (jnp.arange(SIDE)[:, None] == cell[0]) & (jnp.arange(SIDE)[None, :] == cell[1])
+def arriving(bolts: UInt8[Array, "289"], standing: UInt8[Array, "289"]) -> list[UInt8[Array, "289"]]:
+    """For each direction, the code of the bolt that gets into each cell, 255 for none.
+
+    A bolt dies where something with a larger code stands.
+    """
+    padded = jnp.pad(bolts, SIDE)  # a bolt is never on the rim, so rows may run into each other
+    codes = []
+    for direction, (y, x) in enumerate(DELTA):
+        start = SIDE - y * SIDE - x
+        code = padded[start : start + SIDE * SIDE]
+        code = jnp.where((code > 0) & (code & 3 == direction), code, NO_BOLT).astype(jnp.uint8)
+        codes.append(jnp.where(standing > code, NO_BOLT, code).astype(jnp.uint8))
+    return codes
 
 
-def arriving(bolts: UInt8[Array, "17 17"]) -> list[UInt8[Array, "17 17"]]:
-    """For each direction, the code of the bolt about to enter each cell, 255 for none."""
-    codes = [jnp.where((bolts > 0) & (bolts & 3 == d), bolts, NO_BOLT).astype(jnp.uint8) for d in range(4)]
-    return [jnp.roll(code, DELTA[d], axis=(0, 1)) for d, code in enumerate(codes)]  # none is on the rim
-
-
-def move_bolts(level: Level, state: State, shots: Any, first: Any) -> tuple[Any, Any]:
+def move_bolts(level: Level, state: State, shots: Int[Array, "2"], first: Any) -> tuple[Any, Any]:
     """Every older bolt is processed once, in order; (bolts, the bolt that hit each agent or 255).
 
     A bolt dies at a wall and at a bolt that has not moved yet or was fired in this step. Of
     those entering one cell the first gets it; if an agent stands there, the first hits it,
     and the second enters the emptied cell.
     """
-    bolts = jnp.where(state.bolts > 0, state.bolts + jnp.uint8(AGE), 0).astype(jnp.uint8)
-    agents = [on_grid(state.position[p]) for p in range(2)]
-    fresh = [on_grid(shots[p]) for p in range(2)]
-    closed = levels.wall_grid(level) | fresh[0] | fresh[1]
-    a, b, c, d = [
-        jnp.where(closed | (bolts > code), NO_BOLT, code).astype(jnp.uint8) for code in arriving(bolts)
-    ]
+    bolts = jnp.where(state.bolts > 0, state.bolts + jnp.uint8(AGE), 0).astype(jnp.uint8).ravel()
+    cells = jnp.arange(SIDE * SIDE)
+    agents = number(state.position)
+    fresh = [cells == shots[p] for p in range(2)]
+    closed = levels.wall_grid(level).ravel() | fresh[0] | fresh[1]
+    a, b, c, d = arriving(bolts, jnp.where(closed, NO_BOLT, bolts).astype(jnp.uint8))
     low, high = jnp.minimum(a, b), jnp.maximum(a, b)
     low2, high2 = jnp.minimum(c, d), jnp.maximum(c, d)
     earliest = jnp.minimum(low, low2)
     second = jnp.minimum(jnp.maximum(low, low2), jnp.minimum(high, high2))
-    entering = jnp.where(agents[0] | agents[1], second, earliest)
-    bolts = jnp.where(entering == NO_BOLT, 0, entering)
+    entering = jnp.where((cells == agents[0]) | (cells == agents[1]), second, earliest)
+    bolts = jnp.where(entering == NO_BOLT, 0, entering).astype(jnp.uint8)
     for p in range(2):
         code = (1 + (first != p)) << 3 | p << 2 | state.facing[p]
-        bolts = jnp.where(fresh[p], code, bolts)
-    hits = jnp.stack([earliest[state.position[p, 0], state.position[p, 1]] for p in range(2)])
-    return bolts.astype(jnp.uint8), hits.astype(jnp.int32)
+        bolts = jnp.where(fresh[p], code.astype(jnp.uint8), bolts)
+    return bolts.reshape(SIDE, SIDE), earliest[agents].astype(jnp.int32)
 
 
 def advance(
     level: Level, state: State, actions: Int[Array, "2"], first: Int[Array, ""]
 ) -> tuple[State, Float[Array, "2"]]:
     """One step with everything decided: `first` is the player who acts first."""
-    shots = jnp.full((2, 2), -1, jnp.int32)
-    state, shots = act(level, state, shots, first, actions[first])
-    state, shots = act(level, state, shots, 1 - first, actions[1 - first])
+    state, shots = act(level, state, actions, first)
     bolts, hits = move_bolts(level, state, shots, first)
     tagged = hits != NO_BOLT
     owner = (hits >> 2) & 1
@@ -115,29 +122,39 @@ def advance(
     return state.replace(bolts=bolts, alive=state.alive & ~tagged, time=state.time + 1), reward
 
 
-def view(level: Level, state: State, player: int) -> UInt8[Array, "5 5 3"]:
+def window(rows: UInt32[Array, "17"], corner: Int[Array, "2"]) -> UInt32[Array, ""]:
+    """25 bits: the 5 x 5 cells of a map of bits from `corner` on, row by row, empty beyond the map."""
+    padded = jnp.pad(rows << (VIEW - 1), VIEW - 1)
+    column = (corner[1] + VIEW - 1).astype(jnp.uint32)
+    bits = jnp.uint32(0)
+    for y in range(VIEW):
+        row = padded[corner[0] + VIEW - 1 + y] >> column
+        bits |= (row & (1 << VIEW) - 1) << VIEW * y
+    return bits
+
+
+def view(level: Level, state: State, bolts: UInt32[Array, "17"], player: int) -> UInt8[Array, "5 5 3"]:
     """What a player sees, turned so that it looks up: (row, column, agent | bolt | wall).
 
     Its own cell is [4, 2]. Walls hide nothing; beyond the outer wall all channels are 0, and
     so is everything for a tagged player.
     """
-    forward = jnp.array(DELTA, jnp.int32)[state.facing[player]]
-    right = jnp.array([forward[1], -forward[0]])
-    depth = jnp.arange(VIEW - 1, -1, -1)[:, None, None] * forward[None, None]
-    side = (jnp.arange(VIEW) - VIEW // 2)[None, :, None] * right[None, None]
-    cells = state.position[player][None, None] + depth + side
-    y, x = cells[..., 0], cells[..., 1]
-    inside = (y >= 0) & (y < SIDE) & (x >= 0) & (x < SIDE) & state.alive[player]
-    y, x = jnp.clip(y, 0, SIDE - 1), jnp.clip(x, 0, SIDE - 1)
-    seen = jnp.all(cells[:, :, None] == state.position[None, None], axis=-1) & state.alive[None, None]
-    wall = (level.walls[y] >> x.astype(jnp.uint32)) & 1 == 1
-    planes = jnp.stack([jnp.any(seen, axis=-1), state.bolts[y, x] > 0, wall], axis=-1)
-    return (planes & inside[..., None]).astype(jnp.uint8)
+    facing = state.facing[player]
+    corner = state.position[player] + jnp.array(CORNER, jnp.int32)[facing]
+    offset = state.position - corner[None]
+    near = jnp.all((offset >= 0) & (offset < VIEW), axis=1) & state.alive
+    agents = jnp.where(near, jnp.uint32(1) << (offset[:, 0] * VIEW + offset[:, 1]).astype(jnp.uint32), 0)
+    seen = [agents[0] | agents[1], window(bolts, corner), window(level.walls, corner)]
+    seen = jnp.where(state.alive[player], jnp.stack(seen), 0)
+    start, down, right = jnp.array(TURN, jnp.int32)[facing]
+    bit = start + down * jnp.arange(VIEW)[:, None] + right * jnp.arange(VIEW)[None]
+    return (seen[None, None] >> bit[..., None].astype(jnp.uint32) & 1).astype(jnp.uint8)
 
 
 def observe(level: Level, state: State) -> UInt8[Array, "2 5 5 3"]:
     """Both players' views."""
-    return jnp.stack([view(level, state, 0), view(level, state, 1)])
+    bolts = levels.pack(state.bolts > 0)
+    return jnp.stack([view(level, state, bolts, 0), view(level, state, bolts, 1)])
 
 
 @dataclass(frozen=True)
@@ -169,9 +186,9 @@ class LaserTag:
         )
         return state, observe(level, state)
 
-    def step(self, key: PRNGKeyArray, level: Level, state: State, actions: Int[Array, "2"]) -> tuple[
-        State, UInt8[Array, "2 5 5 3"], Float[Array, "2"], Bool[Array, ""], Bool[Array, ""], Info
-    ]:
+    def step(
+        self, key: PRNGKeyArray, level: Level, state: State, actions: Int[Array, "2"]
+    ) -> tuple[State, UInt8[Array, "2 5 5 3"], Float[Array, "2"], Bool[Array, ""], Bool[Array, ""], Info]:
         """One step; who acts first is drawn from the key."""
         first = jax.random.bits(key, (), jnp.uint32) >> 31
         state, reward = advance(level, state, actions, first.astype(jnp.int32))
