@@ -259,5 +259,5 @@ def test_a_digest_depends_on_every_entry_and_its_place():
 
 
 def test_proportional_prioritisation_refuses_a_score_that_may_be_negative():
-    with pytest.raises(ValueError, match="proportional.*max_mc"):
+    with pytest.raises(ValueError, match=r"proportional.*max_mc"):
         teacher_of(replace(CONFIG, prioritisation="proportional"))

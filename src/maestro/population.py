@@ -64,7 +64,8 @@ def record(population: Population, slot: Int[Array, "*b"], results: Float[Array,
         ring, games = remember(population.results[slot], population.games[slot], known, results)
         rings, totals = population.results.at[slot].set(ring), population.games.at[slot].set(games)
     else:
-        mine = known & (jnp.arange(population.games.shape[0])[:, None, None] == slot)
+        slots = jnp.arange(population.games.shape[0])[:, None, None]
+        mine = known[None] & (slots == slot[None, None, :])
         rings, totals = jax.vmap(remember, in_axes=(0, 0, 0, None))(
             population.results, population.games, mine, results
         )
