@@ -1,7 +1,8 @@
 """Every setting, with the paper's hyperparameter table (appendix D) as the defaults, and the presets."""
 
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -171,3 +172,13 @@ def population_size(schedule: ScheduleConfig) -> int:
     """N_max: how many members ever join. None joins at the very end, where it would never play."""
     joins = range(schedule.warmup, schedule.total_updates, schedule.interval)
     return len(joins)
+
+
+def leaves(config: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """(path, value) of every setting."""
+    for f in fields(config):
+        value = getattr(config, f.name)
+        if is_dataclass(value):
+            yield from leaves(value, f"{path}{f.name}.")
+        else:
+            yield path + f.name, value

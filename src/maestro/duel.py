@@ -34,7 +34,7 @@ class Tally(PyTreeNode):
 
 def duel(key: PRNGKeyArray, env: Environment, level: Level, a: Player, b: Player) -> Episode:
     """One episode of `a` (the student's seat) against `b`."""
-    return _episode(key, env, level, a, b, _bound(level))
+    return episode(key, env, level, a, b, _bound(level))
 
 
 def duel_many(key: PRNGKeyArray, env: Environment, levels: Level, a: Player, b: Player) -> Tally:
@@ -49,8 +49,8 @@ def _bound(level: Level) -> int:
     return -(-int(jnp.max(level.time_limit)) // ROUND) * ROUND
 
 
-@partial(jax.jit, static_argnames=("env", "a", "b", "steps"))
-def _episode(key: PRNGKeyArray, env: Environment, level: Level, a: Player, b: Player, steps: int) -> Episode:
+@partial(jax.jit, static_argnames=("env", "steps"))
+def episode(key: PRNGKeyArray, env: Environment, level: Level, a: Player, b: Player, steps: int) -> Episode:
     """`steps` steps, of which those after the end change nothing."""
     keys = jax.random.split(key, steps + 1)
     state, obs = env.reset(keys[0], level)
@@ -78,9 +78,9 @@ def _episode(key: PRNGKeyArray, env: Environment, level: Level, a: Player, b: Pl
     )
 
 
-@partial(jax.jit, static_argnames=("env", "a", "b", "steps"))
+@partial(jax.jit, static_argnames=("env", "steps"))
 def _outcomes(
     keys: Any, env: Environment, levels: Level, a: Player, b: Player, steps: int
 ) -> Int[Array, " levels"]:
     """The outcomes of one episode on each level."""
-    return jax.vmap(lambda key, level: _episode(key, env, level, a, b, steps).outcome)(keys, levels)
+    return jax.vmap(lambda key, level: episode(key, env, level, a, b, steps).outcome)(keys, levels)

@@ -9,8 +9,12 @@ from flax.struct import PyTreeNode
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from maestro.agents.base import Agent, Params
+from maestro.config import EvaluationConfig
+from maestro.duel import episode
 from maestro.envs.base import Environment, Level
-from maestro.envs.lasertag.players import Player, Sight
+from maestro.envs.lasertag.levels import TIME_LIMIT
+from maestro.envs.lasertag.players import Player, Sight, named
+from maestro.train import Experiment, TrainState
 
 
 class Trained(PyTreeNode):
@@ -37,35 +41,21 @@ def trained(agent: Agent, params: Params) -> Trained:
     return Trained(agent.prepare(params), agent)
 
 
-def outcome(key: PRNGKeyArray, env: Environment, players: Any, level: Level, steps: int) -> Int[Array, ""]:
-    """1 if the first of two players wins an episode of at most `steps` steps, -1 if it loses, else 0."""
-
-    def turn(carry: Any, t: Array) -> tuple[Any, None]:
-        state, obs, memories, lead, over = carry
-        a_key, b_key, step_key = jax.random.split(jax.random.fold_in(key, t), 3)
-        a_memory, a_action = players[0].act(a_key, memories[0], obs[0], Sight(level, state, 0))
-        b_memory, b_action = players[1].act(b_key, memories[1], obs[1], Sight(level, state, 1))
-        actions = jnp.stack([a_action, b_action])
-        state, obs, _, terminated, truncated, info = env.step(step_key, level, state, actions)
-        lead = lead + jnp.where(over, 0.0, info["score"][0] - info["score"][1])
-        return (state, obs, (a_memory, b_memory), lead, over | terminated | truncated), None
-
-    state, obs = env.reset(key, level)
-    start = (state, obs, (players[0].start(), players[1].start()), jnp.float32(0), jnp.bool_(False))
-    (_, _, _, lead, _), _ = jax.lax.scan(turn, start, jnp.arange(1, steps + 1))
-    return jnp.sign(lead).astype(jnp.int32)
-
-
 def outcomes(
     key: PRNGKeyArray, env: Environment, a: Player, b: Player, levels: Level, steps: int
 ) -> Int[Array, " L"]:
     """`a` against `b` once on each level; on every second level they swap seats."""
     count = jax.tree.leaves(levels)[0].shape[0]
+    if count % 2:
+        raise ValueError(f"{count} levels: seats are swapped on every second one, the number must be even")
 
     def pair(i: Array, first: Level, second: Level) -> Array:
         keys = jax.random.split(jax.random.fold_in(key, i))
         return jnp.stack(
-            [outcome(keys[0], env, (a, b), first, steps), -outcome(keys[1], env, (b, a), second, steps)]
+            [
+                episode(keys[0], env, first, a, b, steps).outcome,
+                -episode(keys[1], env, second, b, a, steps).outcome,
+            ]
         )
 
     halves = (jax.tree.map(lambda x: x[::2], levels), jax.tree.map(lambda x: x[1::2], levels))
@@ -76,3 +66,34 @@ def shares(outcomes: Int[Array, "*b L"]) -> Float[Array, "*b 3"]:
     """Shares won, drawn and lost."""
     kinds = [outcomes > 0, outcomes == 0, outcomes < 0]
     return jnp.stack([jnp.mean(kind.astype(jnp.float32), axis=-1) for kind in kinds], axis=-1)
+
+
+def wilson(successes: float, games: int) -> tuple[float, float]:
+    """A 95 % confidence interval of a share."""
+    z, share = 1.96, successes / games
+    centre = share + z * z / (2 * games)
+    spread = z * (share * (1 - share) / games + z * z / (4 * games * games)) ** 0.5
+    return (centre - spread) / (1 + z * z / games), (centre + spread) / (1 + z * z / games)
+
+
+def against_opponents(
+    key: PRNGKeyArray, config: EvaluationConfig, experiment: Experiment, state: TrainState
+) -> dict[str, Float[Array, "S 3"]]:
+    """Shares won, drawn and lost by each student against each opponent, on the same generated levels."""
+    keys = jax.random.split(jax.random.fold_in(key, 0), config.levels)
+    generated = jax.vmap(experiment.env.sample_level)(keys)
+    play_key = jax.random.fold_in(key, 1)
+
+    def one(params: Any, first: Any) -> dict[str, Any]:
+        student = trained(experiment.agent, params)
+        opponents = {
+            name: trained(experiment.agent, first) if name == "first" else named(name)
+            for name in config.opponents
+        }
+        return {
+            name: shares(outcomes(play_key, experiment.env, student, opponent, generated, TIME_LIMIT))
+            for name, opponent in opponents.items()
+        }
+
+    first = jax.tree.map(lambda x: x[:, 1], state.runs.curriculum.population.params)
+    return jax.vmap(one)(state.runs.learner.params, first)

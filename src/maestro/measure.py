@@ -69,7 +69,7 @@ def metrics(
     weights = curriculum.weights(experiment.teacher, before)
     return Metrics(
         active=jnp.bool_(True),
-        trained=~jnp.isnan(losses.total),
+        trained=jnp.bool_(task.levels is None or task.replayed > 0),
         losses=losses,
         student_return=mean_where(done, regret.episode_returns(seat)),
         episode_length=mean_where(done, (last - first + 1).astype(jnp.float32)),

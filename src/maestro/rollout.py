@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from flax.struct import PyTreeNode
-from jaxtyping import Array, PRNGKeyArray
+from jaxtyping import Array, Key, PRNGKeyArray
 
 from maestro.agents.base import Agent, Params
 from maestro.envs.base import Environment, Level
@@ -65,7 +65,7 @@ class Trajectory(PyTreeNode):
         return 1.0 - started.astype(jnp.float32)
 
 
-def environment_keys(key: PRNGKeyArray, num_envs: int) -> PRNGKeyArray:
+def environment_keys(key: PRNGKeyArray, num_envs: int) -> Key[Array, " E"]:
     """A key for each environment that depends on its number alone, not on its place on a device."""
     return jax.vmap(lambda e: jax.random.fold_in(key, e))(jnp.arange(num_envs))
 
@@ -144,7 +144,7 @@ def rollout(
     weights = prepare(agent, players, per_worker)
     seats = 2 if both_seats else 1
 
-    def begin(keys: PRNGKeyArray, finished: Array) -> tuple[Level, Any, Array]:
+    def begin(keys: Key[Array, " E"], finished: Array) -> tuple[Level, Any, Array]:
         level_key, reset_key = jax.vmap(jax.random.split, out_axes=1)(keys)
         levels = jax.vmap(next_level)(level_key, jnp.arange(num_envs), finished)
         state, obs = jax.vmap(env.reset)(reset_key, levels)
@@ -159,9 +159,18 @@ def rollout(
         state, obs, reward, terminated, truncated, info = jax.vmap(env.step)(
             step_keys[2], level, state, jnp.moveaxis(action, 0, 1)
         )
-        acted = jax.tree.map(lambda x: x[:seats], (seen, action, output, memory))
-        followed = (seat_first(obs, seats), seat_first(reward, seats))
-        recorded = Recorded(*acted, *followed, info["score"], terminated, truncated, finished)
+        recorded = Recorded(
+            obs=seen[:seats],
+            action=action[:seats],
+            output=output[:seats],
+            memory=jax.tree.map(lambda x: x[:seats], memory),
+            next_obs=seat_first(obs, seats),
+            reward=seat_first(reward, seats),
+            score=info["score"],
+            terminated=terminated,
+            truncated=truncated,
+            finished=finished,
+        )
         done = terminated | truncated
         finished = finished + done
         level, state, obs = select(done, begin(step_keys[3], finished), (level, state, obs))
@@ -169,7 +178,7 @@ def rollout(
         return (level, state, obs, memory, finished), recorded
 
     none = jnp.zeros(num_envs, jnp.int32)
-    level, state, obs = begin(keys, none)
+    level, state, obs = begin(jax.vmap(lambda k: jax.random.fold_in(k, 0))(keys), none)
     carry = (level, state, obs, agent.start(2, num_envs), none)
     _, recorded = jax.lax.scan(step, carry, jnp.arange(1, num_steps + 1))
     return assemble(agent, players[0], recorded, level)

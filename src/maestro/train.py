@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from flax.struct import PyTreeNode
-from jaxtyping import Array, Bool, PRNGKeyArray
+from jaxtyping import Array, Bool, Int, Key, PRNGKeyArray
 
 from maestro import curriculum, measure, population, ppo, regret
 from maestro.agents.base import Agent
@@ -162,7 +162,7 @@ def draw_coplayers(key: PRNGKeyArray, experiment: Experiment, run: Run, trains: 
 
 
 def replay_decision(
-    key: PRNGKeyArray, experiment: Experiment, runs: Run, keys: PRNGKeyArray
+    key: PRNGKeyArray, experiment: Experiment, runs: Run, keys: Key[Array, " S"]
 ) -> Bool[Array, ""]:
     """Whether this cycle replays and trains: one decision for all workers of all seeds.
 
@@ -182,14 +182,16 @@ def replay_decision(
     return possible & jnp.all(jnp.take_along_axis(warm, chosen[:, None], axis=1))
 
 
-def train_step(experiment: Experiment, state: TrainState) -> tuple[TrainState, Metrics]:
-    """One cycle of every seed; nothing happens once all updates are made."""
+def train_step(
+    experiment: Experiment, state: TrainState, goes_on: Bool[Array, ""] | bool = True
+) -> tuple[TrainState, Metrics]:
+    """One cycle of every seed; nothing happens unless it goes on, nor once all updates are made."""
     keys = jax.vmap(lambda k: jax.random.split(jax.random.fold_in(k, state.cycles)))(state.runs.key)
     coin = jax.random.fold_in(state.key, state.cycles)
     trains = replay_decision(coin, experiment, state.runs, keys[:, 0])
 
     def act(runs: Run, train: bool) -> tuple[Run, Metrics]:
-        def one(run: Run, key: PRNGKeyArray) -> tuple[Run, Metrics]:
+        def one(run: Run, key: Key[Array, "2"]) -> tuple[Run, Metrics]:
             coplayer = draw_coplayers(key[0], experiment, run, train)
             return cycle(experiment, train, run, coplayer, state.updates, key[1])
 
@@ -202,12 +204,21 @@ def train_step(experiment: Experiment, state: TrainState) -> tuple[TrainState, M
     branches = [idle, lambda r: act(r, True)]
     if experiment.teacher.method.levels is not Source.NEW:
         branches.append(lambda r: act(r, False))
-    goes_on = state.updates < experiment.schedule.total_updates
+    goes_on = goes_on & (state.updates < experiment.schedule.total_updates)
     which = jnp.where(goes_on, jnp.where(trains, 1, 2), 0)
     runs, metrics = jax.lax.switch(which, branches, state.runs)
     return TrainState(runs, state.key, state.updates + (goes_on & trains), state.cycles + goes_on), metrics
 
 
-def train_steps(experiment: Experiment, state: TrainState, cycles: int) -> tuple[TrainState, Metrics]:
-    """Several cycles as one program; metrics have leading axes [cycles, seeds]."""
-    return jax.lax.scan(lambda s, _: train_step(experiment, s), state, length=cycles)
+def train_steps(
+    experiment: Experiment, length: int, state: TrainState, until: Int[Array, ""], cycles: Int[Array, ""]
+) -> tuple[TrainState, Metrics]:
+    """At most `cycles` cycles (of at most `length`), and not beyond `until` updates, as one program.
+
+    Metrics have leading axes [length, seeds]; those of cycles that did not take place are not active.
+    """
+
+    def step(state: TrainState, number: Array) -> tuple[TrainState, Metrics]:
+        return train_step(experiment, state, (number < cycles) & (state.updates < until))
+
+    return jax.lax.scan(step, state, jnp.arange(length))

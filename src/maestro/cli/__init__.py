@@ -6,12 +6,18 @@ import os
 import sys
 
 COMMANDS = {  # the module maestro.cli.<name>, whose `main(arguments)` runs it
+    "train": "train students by a method, several seeds at once",
+    "resume": "go on with a run that was stopped",
+    "runs": "list runs: how far, how fast, in what state",
+    "export": "write a run's students as files that stand alone",
     "levels": "list, show and sample levels",
     "duel": "watch two players, film them, or count their wins",
 }
 USAGE = "usage: maestro COMMAND [OPTIONS]"
 EXAMPLES = """\
 examples:
+  maestro train lasertag --preset tiny
+  maestro train lasertag --method maestro --preset fast --seeds 10
   maestro levels show Cross
   maestro duel FourRooms --a random --b hunter
   maestro COMMAND --help"""

@@ -31,7 +31,8 @@ def duel(
 ) -> None:
     """Let two players meet; watch them on a terminal, film them, or count the wins of many games.
 
-    Players: random, turret (turns and shoots), wall-follower, hunter (sees the whole map).
+    Players: random, turret (turns and shoots), wall-follower, hunter (sees the whole map), or the
+    .safetensors file of a trained agent.
 
     For example:
 
@@ -59,10 +60,14 @@ def duel(
 
 
 def find_player(option: str, name: str) -> Any:
-    """A scripted player by its name."""
+    """A scripted player by its name, or a trained one by its file."""
     from maestro.envs.lasertag.players import named
 
     try:
+        if name.endswith(".safetensors"):
+            from maestro.export import load
+
+            return load(name)
         return named(name)
     except ValueError as error:
         raise Mistake(f"{option}: {error}") from None

@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import jax
 import jax.numpy as jnp
 from flax.struct import PyTreeNode
+from jax.tree_util import register_static
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, UInt8
 
 from maestro.envs.lasertag import poses
@@ -30,7 +31,7 @@ class Sight(PyTreeNode):
 
 @runtime_checkable
 class Player(Protocol):
-    """Anything that plays: a frozen, hashable dataclass whose methods can be jitted and vmapped."""
+    """Anything that plays: a PyTree, here without arrays, whose methods can be jitted and vmapped."""
 
     @property
     def name(self) -> str: ...
@@ -54,6 +55,7 @@ def target_ahead(view: UInt8[Array, "5 5 3"]) -> Bool[Array, ""]:
     return jnp.any((lane[:-1, AGENT] > 0) & (nearer[:-1] == 0))
 
 
+@register_static
 @dataclass(frozen=True)
 class Random:
     """Every action with the same probability."""
@@ -71,6 +73,7 @@ class Random:
         return memory, jax.random.randint(key, (), 0, 5)
 
 
+@register_static
 @dataclass(frozen=True)
 class Turret:
     """Never moves: shoots and turns in alternation, and keeps its aim while it sees a target."""
@@ -93,6 +96,7 @@ HESITATION = 0.1  # how often the hunter waits, lest two players circle a wall f
 STRAIGHT, FOLLOWING, TURNED = range(3)
 
 
+@register_static
 @dataclass(frozen=True)
 class WallFollower:
     """Keeps a wall to its right and shoots at whom it meets."""
@@ -127,6 +131,7 @@ def next_poses(position: Any, facing: Any, clear: Any) -> tuple[Int[Array, "5 2"
     return cells, jnp.tile(facing[None], 5).at[TURN_LEFT].add(3).at[TURN_RIGHT].add(1) % 4
 
 
+@register_static
 @dataclass(frozen=True)
 class Hunter:
     """Takes the shortest way to where it can hit the other agent, shoots, and dodges or parries bolts.

@@ -1,0 +1,102 @@
+"""A trained agent as a file that stands alone: safetensors and a JSON card beside it."""
+
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import safetensors
+import safetensors.numpy
+
+from maestro.agents.lasertag import LaserTagAgent
+from maestro.checkpoint import CheckpointError, flatten, unflatten, write_file
+from maestro.config import AgentConfig, RunConfig
+from maestro.evaluate import Trained, trained
+from maestro.limits import out_of_range
+from maestro.settings import apply
+
+MAX_BYTES = 2_000_000_000
+MAX_CARD = 100_000
+
+
+class AgentError(ValueError):
+    """Why a file cannot be used as an agent."""
+
+
+def save(path: Path, config: RunConfig, params: Any, about: dict[str, Any]) -> None:
+    """Write `path` (.safetensors) and its card (.json)."""
+    content = safetensors.numpy.save(flatten(params))
+    card = {
+        "game": "lasertag",
+        "agent": asdict(config.agent),
+        "parameters": sum(x.size for x in jax.tree.leaves(params)),
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "method": config.method,
+        **about,
+    }
+    write_file(path, content)
+    write_file(path.with_suffix(".json"), json.dumps(card, indent=1).encode())
+
+
+def read_limited(path: Path, limit: int) -> bytes:
+    """A file that is not too large."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(limit + 1)
+    except OSError as error:
+        raise AgentError(f"{path}: {error.strerror}") from None
+    if len(content) > limit:
+        raise AgentError(f"{path}: larger than {limit:,} bytes")
+    return content
+
+
+def read_card(path: Path) -> dict[str, Any]:
+    """The card of an agent, with the fields that loading needs."""
+    try:
+        card = json.loads(read_limited(path, MAX_CARD))
+    except (ValueError, RecursionError) as error:
+        raise error if isinstance(error, AgentError) else AgentError(f"{path}: not JSON: {error}") from None
+    if (
+        not isinstance(card, dict)
+        or not isinstance(card.get("agent"), dict)
+        or card.get("game") != "lasertag"
+    ):
+        raise AgentError(f"{path}: no card of a LaserTag agent")
+    return card
+
+
+def network(path: Path, card: dict[str, Any]) -> LaserTagAgent:
+    """The network that a card describes."""
+    problems: list[str] = []
+    config = apply(AgentConfig(), card["agent"], problems)
+    for name, value in asdict(config).items():
+        problems += out_of_range(f"agent.{name}", value)
+    if problems:
+        raise AgentError(f"{path}: " + "; ".join(problems))
+    return LaserTagAgent(config.filters, config.hidden, config.heads)
+
+
+def load_params(path: Path) -> tuple[LaserTagAgent, Any]:
+    """(agent, parameters), checked against the card."""
+    card = read_card(path.with_suffix(".json"))
+    agent = network(path.with_suffix(".json"), card)
+    content = read_limited(path, MAX_BYTES)
+    if hashlib.sha256(content).hexdigest() != card.get("sha256"):
+        raise AgentError(f"{path}: not the file that its card describes")
+    try:
+        arrays = safetensors.numpy.load(content)
+        params = unflatten(jax.eval_shape(agent.init, jax.random.key(0)), arrays)
+    except (safetensors.SafetensorError, CheckpointError, ValueError, KeyError) as error:
+        raise AgentError(f"{path}: {error}") from None
+    if not all(np.isfinite(x).all() for x in arrays.values()):
+        raise AgentError(f"{path}: holds numbers that are not finite")
+    return agent, params
+
+
+def load(path: str | Path) -> Trained:
+    """A trained agent as a player, from its .safetensors file."""
+    agent, params = load_params(Path(path))
+    return trained(agent, params)
