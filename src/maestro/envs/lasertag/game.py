@@ -5,35 +5,29 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax.struct import PyTreeNode
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt8, UInt32
 
 from maestro.envs.base import Discrete, Info
-from maestro.envs.lasertag import levels
+from maestro.envs.lasertag import bolts, levels
 from maestro.envs.lasertag.levels import DELTA, SIDE, Level
 
 NOOP, TURN_LEFT, FORWARD, TURN_RIGHT, SHOOT = range(5)
 VIEW = 5  # an agent sees 5 columns and 5 rows: its own and the four ahead
-NO_BOLT = 255  # larger than the code of every bolt
-AGE = 16  # what one step adds to the code of a bolt: two places in the processing order
-# By facing: from an agent to the top left cell of what it sees; in those 25 cells, row by row, the
-# one that is its top left when it looks up, and the steps from there to the next row and column.
-CORNER = ((-4, -2), (-2, 0), (0, -2), (-2, -4))
-TURN = ((0, 5, 1), (4, -1, 5), (24, -5, -1), (20, 1, -5))
+CORNER = ((-4, -2), (-2, 0), (0, -2), (-2, -4))  # by facing: from an agent to the top left of what it sees
+_BY_ROWS = np.arange(VIEW * VIEW, dtype=np.uint32).reshape(VIEW, VIEW)
+# By facing: which bit of each of a view's three words is shown in each cell when the agent looks up.
+TURNED = np.stack([np.rot90(np.stack([_BY_ROWS, _BY_ROWS.T, _BY_ROWS], axis=-1), way) for way in range(4)])
 
 
 class State(PyTreeNode):
-    """Where everything is. A cell holds at most one of wall, agent and bolt.
-
-    The code of a bolt is (1 + place) << 3 | owner << 2 | direction, so a smaller code is
-    processed earlier. Shots of this step have places 0 and 1, and every step adds two:
-    newest first. A bolt lives for at most 14 steps, so the code fits in a byte.
-    """
+    """Where everything is. A cell holds at most one of wall, agent and bolt."""
 
     position: Any  # [2, 2]; (row, column), the outer wall being row 0 and column 0
     facing: Any  # [2]; 0 up, 1 right, 2 down, 3 left
     alive: Any  # bool [2]
-    bolts: Any  # uint8 [17, 17]; code of the bolt in each cell, 0 for none
+    bolts: Any  # uint8 [17, 17]; code (see bolts.py) of the bolt in each cell, 0 for none
     time: Any  # steps played
 
 
@@ -43,70 +37,33 @@ def ahead(position: Int[Array, "2"], facing: Int[Array, ""]) -> Int[Array, "2"]:
 
 
 def number(cells: Int[Array, "2 2"]) -> Int[Array, "2"]:
-    """The numbers of two cells, counted along the rows."""
+    """The numbers of two cells, counted row by row."""
     return cells[:, 0] * SIDE + cells[:, 1]
 
 
+def may_enter(level: Level, state: State, target: Any, actions: Any, first: Any) -> Bool[Array, "2"]:
+    """Whether the cell ahead of each player is free when it acts, the second after the first."""
+    here, there = number(state.position), number(target)
+    wall = (level.walls[target[:, 0]] >> target[:, 1].astype(jnp.uint32)) & 1 == 1
+    vacant = ~wall & (state.bolts[target[:, 0], target[:, 1]] == 0)
+    free = vacant & (there != here[::-1])  # for the first
+    position = jnp.where((actions == FORWARD) & free, there, here)[::-1]  # of the other, had it been first
+    shot = jnp.where((actions == SHOOT) & free, there, -1)[::-1]
+    return jnp.where(jnp.arange(2) == first, free, vacant & (there != position) & (there != shot))
+
+
 def act(level: Level, state: State, actions: Any, first: Any) -> tuple[State, Int[Array, "2"]]:
-    """Both players' actions, the second seeing what the first did; (state, the cell each shot into or -1).
+    """Both players' actions; (state, the number of the cell each shot into or -1).
 
     Turning always works; moving and shooting need a free cell ahead.
     """
-    moves, shoots = actions == FORWARD, actions == SHOOT
     target = jax.vmap(ahead)(state.position, state.facing)
-    here, there = number(state.position), number(target)
-    wall = (level.walls[target[:, 0]] >> target[:, 1].astype(jnp.uint32)) & 1 == 1
-    open_ = ~wall & (state.bolts[target[:, 0], target[:, 1]] == 0)
-    free = open_ & (there != here[::-1])  # for the first player
-    occupied = jnp.where(moves & free, there, here)[::-1]  # by the other, if that one was first
-    shot = jnp.where(shoots & free, there, -1)[::-1]
-    free = jnp.where(jnp.arange(2) == first, free, open_ & (there != occupied) & (there != shot))
+    free = may_enter(level, state, target, actions, first)
+    moves, shoots = (actions == FORWARD) & free, (actions == SHOOT) & free
     turn = jnp.where(actions == TURN_RIGHT, 1, jnp.where(actions == TURN_LEFT, 3, 0))
-    state = state.replace(
-        position=jnp.where((moves & free)[:, None], target, state.position),
-        facing=(state.facing + turn) & 3,
-    )
-    return state, jnp.where(shoots & free, there, -1)
-
-
-def arriving(bolts: UInt8[Array, "289"], standing: UInt8[Array, "289"]) -> list[UInt8[Array, "289"]]:
-    """For each direction, the code of the bolt that gets into each cell, 255 for none.
-
-    A bolt dies where something with a larger code stands.
-    """
-    padded = jnp.pad(bolts, SIDE)  # a bolt is never on the rim, so rows may run into each other
-    codes = []
-    for direction, (y, x) in enumerate(DELTA):
-        start = SIDE - y * SIDE - x
-        code = padded[start : start + SIDE * SIDE]
-        code = jnp.where((code > 0) & (code & 3 == direction), code, NO_BOLT).astype(jnp.uint8)
-        codes.append(jnp.where(standing > code, NO_BOLT, code).astype(jnp.uint8))
-    return codes
-
-
-def move_bolts(level: Level, state: State, shots: Int[Array, "2"], first: Any) -> tuple[Any, Any]:
-    """Every older bolt is processed once, in order; (bolts, the bolt that hit each agent or 255).
-
-    A bolt dies at a wall and at a bolt that has not moved yet or was fired in this step. Of
-    those entering one cell the first gets it; if an agent stands there, the first hits it,
-    and the second enters the emptied cell.
-    """
-    bolts = jnp.where(state.bolts > 0, state.bolts + jnp.uint8(AGE), 0).astype(jnp.uint8).ravel()
-    cells = jnp.arange(SIDE * SIDE)
-    agents = number(state.position)
-    fresh = [cells == shots[p] for p in range(2)]
-    closed = levels.wall_grid(level).ravel() | fresh[0] | fresh[1]
-    a, b, c, d = arriving(bolts, jnp.where(closed, NO_BOLT, bolts).astype(jnp.uint8))
-    low, high = jnp.minimum(a, b), jnp.maximum(a, b)
-    low2, high2 = jnp.minimum(c, d), jnp.maximum(c, d)
-    earliest = jnp.minimum(low, low2)
-    second = jnp.minimum(jnp.maximum(low, low2), jnp.minimum(high, high2))
-    entering = jnp.where((cells == agents[0]) | (cells == agents[1]), second, earliest)
-    bolts = jnp.where(entering == NO_BOLT, 0, entering).astype(jnp.uint8)
-    for p in range(2):
-        code = (1 + (first != p)) << 3 | p << 2 | state.facing[p]
-        bolts = jnp.where(fresh[p], code.astype(jnp.uint8), bolts)
-    return bolts.reshape(SIDE, SIDE), earliest[agents].astype(jnp.int32)
+    position = jnp.where(moves[:, None], target, state.position)
+    state = state.replace(position=position, facing=(state.facing + turn) % 4)
+    return state, jnp.where(shoots, number(target), -1)
 
 
 def advance(
@@ -114,47 +71,51 @@ def advance(
 ) -> tuple[State, Float[Array, "2"]]:
     """One step with everything decided: `first` is the player who acts first."""
     state, shots = act(level, state, actions, first)
-    bolts, hits = move_bolts(level, state, shots, first)
-    tagged = hits != NO_BOLT
+    codes = bolts.fired(state.facing, first)
+    flown, hits = bolts.fly(level, state.bolts, number(state.position), shots, codes)
+    tagged = hits != bolts.NO_BOLT
     owner = (hits >> 2) & 1
     gains = tagged[None, :] & (owner[None, :] == jnp.arange(2)[:, None])
     reward = jnp.sum(gains, axis=1).astype(jnp.float32) - tagged
-    return state.replace(bolts=bolts, alive=state.alive & ~tagged, time=state.time + 1), reward
+    return state.replace(bolts=flown, alive=state.alive & ~tagged, time=state.time + 1), reward
 
 
-def window(rows: UInt32[Array, "17"], corner: Int[Array, "2"]) -> UInt32[Array, ""]:
-    """25 bits: the 5 x 5 cells of a map of bits from `corner` on, row by row, empty beyond the map."""
-    padded = jnp.pad(rows << (VIEW - 1), VIEW - 1)
-    column = (corner[1] + VIEW - 1).astype(jnp.uint32)
-    bits = jnp.uint32(0)
-    for y in range(VIEW):
-        row = padded[corner[0] + VIEW - 1 + y] >> column
-        bits |= (row & (1 << VIEW) - 1) << VIEW * y
-    return bits
+def columns(grid: UInt8[Array, "17 17"]) -> UInt32[Array, "17"]:
+    """A word for each column of the grid: bit y says whether the cell in row y holds anything."""
+    # Row after row, not one sum: so XLA computes the grid once, and in vectors.
+    bits = [jnp.where(grid[y] > 0, jnp.uint32(1 << y), jnp.uint32(0)) for y in range(SIDE)]
+    return sum(bits, jnp.uint32(0))
 
 
-def view(level: Level, state: State, bolts: UInt32[Array, "17"], player: int) -> UInt8[Array, "5 5 3"]:
+def window(words: UInt32[Array, "17"], corner: Int[Array, "2"]) -> UInt32[Array, ""]:
+    """5 bits, from bit corner[1] on, of each of 5 words, from word corner[0] on; 0 beyond the map."""
+    margin = VIEW - 1
+    padded = jnp.pad(words << margin, margin)
+    shift = (corner[1] + margin).astype(jnp.uint32)
+    fives = [padded[corner[0] + margin + i] >> shift & (1 << VIEW) - 1 for i in range(VIEW)]
+    return sum([five << VIEW * i for i, five in enumerate(fives)], jnp.uint32(0))
+
+
+def view(level: Level, state: State, flying: UInt32[Array, "17"], player: int) -> UInt8[Array, "5 5 3"]:
     """What a player sees, turned so that it looks up: (row, column, agent | bolt | wall).
 
     Its own cell is [4, 2]. Walls hide nothing; beyond the outer wall all channels are 0, and
-    so is everything for a tagged player.
+    so is everything for a tagged player. `flying` are the bolts by columns.
     """
     facing = state.facing[player]
     corner = state.position[player] + jnp.array(CORNER, jnp.int32)[facing]
     offset = state.position - corner[None]
     near = jnp.all((offset >= 0) & (offset < VIEW), axis=1) & state.alive
     agents = jnp.where(near, jnp.uint32(1) << (offset[:, 0] * VIEW + offset[:, 1]).astype(jnp.uint32), 0)
-    seen = [agents[0] | agents[1], window(bolts, corner), window(level.walls, corner)]
-    seen = jnp.where(state.alive[player], jnp.stack(seen), 0)
-    start, down, right = jnp.array(TURN, jnp.int32)[facing]
-    bit = start + down * jnp.arange(VIEW)[:, None] + right * jnp.arange(VIEW)[None]
-    return (seen[None, None] >> bit[..., None].astype(jnp.uint32) & 1).astype(jnp.uint8)
+    words = [agents[0] | agents[1], window(flying, corner[::-1]), window(level.walls, corner)]
+    seen = jnp.where(state.alive[player], jnp.stack(words), 0)
+    return (seen[None, None] >> jnp.array(TURNED)[facing] & 1).astype(jnp.uint8)
 
 
 def observe(level: Level, state: State) -> UInt8[Array, "2 5 5 3"]:
     """Both players' views."""
-    bolts = levels.pack(state.bolts > 0)
-    return jnp.stack([view(level, state, bolts, 0), view(level, state, bolts, 1)])
+    flying = columns(state.bolts)
+    return jnp.stack([view(level, state, flying, 0), view(level, state, flying, 1)])
 
 
 @dataclass(frozen=True)
