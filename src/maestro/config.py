@@ -170,8 +170,7 @@ PRESETS = {"paper": PAPER, "fast": FAST, "tiny": TINY}
 
 def population_size(schedule: ScheduleConfig) -> int:
     """N_max: how many members ever join. None joins at the very end, where it would never play."""
-    joins = range(schedule.warmup, schedule.total_updates, schedule.interval)
-    return len(joins)
+    return max(0, -((schedule.warmup - schedule.total_updates) // schedule.interval))
 
 
 def leaves(config: Any, path: str = "") -> Iterator[tuple[str, Any]]:

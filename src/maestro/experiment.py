@@ -25,11 +25,14 @@ def agent(config: AgentConfig) -> LaserTagAgent:
 
 
 def fixed_level(config: GameConfig) -> Level | None:
-    """The level of a specialist."""
-    if not config.level:
+    """The level of a specialist: by its name, its file, or its text."""
+    level = config.level
+    if not level:
         return None
     try:
-        return text.read(config.level) if config.level.endswith(".txt") else maps.load(config.level)
+        if "\n" in level:
+            return text.parse(level)
+        return text.read(level) if level.endswith(".txt") else maps.load(level)
     except (ValueError, OSError) as error:
         raise SettingsError([f"game.level: {error}"]) from None
 

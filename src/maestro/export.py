@@ -17,8 +17,9 @@ from maestro.config import AgentConfig, RunConfig
 from maestro.evaluate import Trained, trained
 from maestro.limits import out_of_range
 from maestro.settings import apply
+from maestro.toml import reason
 
-MAX_BYTES = 2_000_000_000
+MAX_HEADER = 100_000  # bytes of a safetensors file that are no parameters
 MAX_CARD = 100_000
 
 
@@ -46,8 +47,8 @@ def read_limited(path: Path, limit: int) -> bytes:
     try:
         with path.open("rb") as file:
             content = file.read(limit + 1)
-    except OSError as error:
-        raise AgentError(f"{path}: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        raise AgentError(f"{path}: {reason(error)}") from None
     if len(content) > limit:
         raise AgentError(f"{path}: larger than {limit:,} bytes")
     return content
@@ -55,17 +56,14 @@ def read_limited(path: Path, limit: int) -> bytes:
 
 def read_card(path: Path) -> dict[str, Any]:
     """The card of an agent, with the fields that loading needs."""
+    content = read_limited(path, MAX_CARD)
     try:
-        card = json.loads(read_limited(path, MAX_CARD))
+        card = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise error if isinstance(error, AgentError) else AgentError(f"{path}: not JSON: {error}") from None
-    if (
-        not isinstance(card, dict)
-        or not isinstance(card.get("agent"), dict)
-        or card.get("game") != "lasertag"
-    ):
-        raise AgentError(f"{path}: no card of a LaserTag agent")
-    return card
+        raise AgentError(f"{path}: not JSON: {error}") from None
+    if isinstance(card, dict) and isinstance(card.get("agent"), dict) and card.get("game") == "lasertag":
+        return card
+    raise AgentError(f"{path}: no card of a LaserTag agent")
 
 
 def network(path: Path, card: dict[str, Any]) -> LaserTagAgent:
@@ -80,15 +78,18 @@ def network(path: Path, card: dict[str, Any]) -> LaserTagAgent:
 
 
 def load_params(path: Path) -> tuple[LaserTagAgent, Any]:
-    """(agent, parameters), checked against the card."""
+    """(agent, parameters), checked against the card, which decides how much of the file is read."""
+    if path.suffix != ".safetensors":
+        raise AgentError(f"{path}: does not end in .safetensors")
     card = read_card(path.with_suffix(".json"))
     agent = network(path.with_suffix(".json"), card)
-    content = read_limited(path, MAX_BYTES)
+    like = jax.eval_shape(agent.init, jax.random.key(0))
+    content = read_limited(path, MAX_HEADER + sum(4 * leaf.size for leaf in jax.tree.leaves(like)))
     if hashlib.sha256(content).hexdigest() != card.get("sha256"):
         raise AgentError(f"{path}: not the file that its card describes")
     try:
         arrays = safetensors.numpy.load(content)
-        params = unflatten(jax.eval_shape(agent.init, jax.random.key(0)), arrays)
+        params = unflatten(like, arrays)
     except (safetensors.SafetensorError, CheckpointError, ValueError, KeyError) as error:
         raise AgentError(f"{path}: {error}") from None
     if not all(np.isfinite(x).all() for x in arrays.values()):

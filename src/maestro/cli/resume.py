@@ -8,8 +8,8 @@ import tyro
 
 from maestro import runs, settings
 from maestro.cli.arguments import Mistake
-from maestro.cli.train import pairs
-from maestro.config import RunConfig
+from maestro.cli.train import split
+from maestro.config import PRESETS, RunConfig
 from maestro.runs import RunError
 from maestro.settings import SettingsError
 
@@ -33,11 +33,12 @@ class Options:
 
 def main(arguments: list[str]) -> None:
     """Run `maestro resume`."""
-    options, rest = tyro.cli(Options, prog="maestro resume", args=arguments, return_unknown_args=True)
+    own, given, problems = split(Options, arguments)
+    options = tyro.cli(Options, prog="maestro resume", args=own)
     try:
         folder, config = runs.open_run(options.run)
         changes = settings.read(options.config) if options.config else {}
-        refuse_difference(config, settings.merge(changes, settings.nested(pairs(rest))))
+        refuse_difference(config, settings.merge(changes, settings.nested(given)), problems)
     except RunError as error:
         raise Mistake(str(error)) from None
     except SettingsError as error:
@@ -47,11 +48,10 @@ def main(arguments: list[str]) -> None:
     conduct(folder, config, options.wandb)
 
 
-def refuse_difference(config: RunConfig, changes: dict) -> None:
+def refuse_difference(config: RunConfig, changes: dict, problems: list[str]) -> None:
     """A run keeps its settings; what would change is told field by field."""
-    problems: list[str] = []
-    changes = {name: value for name, value in changes.items() if name != "preset"}
-    wanted = settings.apply(config, changes, problems)
+    base = PRESETS.get(str(changes.pop("preset", None)), config)
+    wanted = settings.with_level(settings.apply(base, changes, problems), problems)
     if problems:
         raise SettingsError(problems)
     different = settings.difference(config, wanted)

@@ -1,15 +1,16 @@
 """`maestro train`: a new run."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 
 from maestro import settings
 from maestro.cli.arguments import Mistake
 from maestro.config import RunConfig
+from maestro.limits import nearest
 from maestro.settings import SettingsError
 
 GAMES = ("lasertag",)
@@ -35,8 +36,9 @@ class Options:
     """The game; lasertag."""
     method: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """dr-sp, dr-fsp, dr-pfsp, plr-sp, plr-fsp, plr-pfsp, maestro, maestro-r or maestro-p."""
-    preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = "fast"
-    """paper (the paper's table), fast (one accelerator, minutes) or tiny (a CPU, two minutes)."""
+    preset: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
+    """paper (the paper's table), fast (one accelerator, minutes) or tiny (a CPU, two minutes);
+    fast, unless FILE says otherwise."""
     seeds: Annotated[str | None, tyro.conf.arg(metavar="N")] = None
     """Runs side by side."""
     seed: Annotated[str | None, tyro.conf.arg(metavar="N")] = None
@@ -55,10 +57,11 @@ class Options:
 
 def main(arguments: list[str]) -> None:
     """Run `maestro train`; options it does not name itself are settings."""
-    options, rest = tyro.cli(Options, prog="maestro train", args=arguments, return_unknown_args=True)
+    own, given, problems = split(Options, arguments)
+    options = tyro.cli(Options, prog="maestro train", args=own)
     if options.game not in GAMES:
         raise Mistake(f"game: {options.game!r} is unknown; allowed: {', '.join(GAMES)}")
-    config = resolve(options, rest)
+    config = resolve(options, given, problems)
     if options.dry_run:
         return dry_run(config)
     from maestro.cli.conduct import new_run
@@ -66,31 +69,38 @@ def main(arguments: list[str]) -> None:
     new_run(options.out or default_folder(config), config, options.wandb)
 
 
-def resolve(options: Options, rest: list[str]) -> RunConfig:
+def resolve(options: Options, given: list[tuple[str, str]], problems: list[str]) -> RunConfig:
     """The settings in force: preset, file, options."""
+    named = {name: getattr(options, name) for name in ("preset", "method", "seeds", "seed")}
+    named["game.level"] = options.level
+    given = [(name, value) for name, value in named.items() if value is not None] + given
     try:
         changes = settings.read(options.config) if options.config else {}
-        named = {name: getattr(options, name) for name in ("method", "seeds", "seed")}
-        given: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
-        if options.level is not None:
-            given["game"] = {"level": options.level}
-        changes = settings.merge(changes, settings.merge(given, settings.nested(pairs(rest))))
-        return settings.resolve(options.preset, changes)
+        return settings.resolve("fast", settings.merge(changes, settings.nested(given)), problems)
     except SettingsError as error:
         raise Mistake("these settings cannot be used:\n  " + "\n  ".join(error.problems)) from None
 
 
-def pairs(rest: list[str]) -> list[tuple[str, str]]:
-    """`--name value` and `--name=value`, as pairs."""
-    found, words = [], list(rest)
+def split(options: type, arguments: list[str]) -> tuple[list[str], list[tuple[str, str]], list[str]]:
+    """(the command's own arguments, (name, value) of each setting, what is wrong with these)."""
+    own, given, problems = [], [], []
+    names = [field.name.replace("_", "-") for field in fields(options)]
+    groups, words = [field.name for field in fields(RunConfig)], list(arguments)
     while words:
-        name, equals, value = words.pop(0).partition("=")
-        if not name.startswith("--"):
-            raise Mistake(f"{name!r} is no option; settings are given as --name value")
-        if not equals and not words:
-            raise Mistake(f"{name}: the value is missing")
-        found.append((name[2:], value if equals else words.pop(0)))
-    return found
+        word = words.pop(0)
+        name, equals, value = word.removeprefix("--").partition("=")
+        if not word.startswith("--") or name.replace("_", "-") in ("help", *names):
+            own.append(word)
+            continue
+        if not equals and words and not words[0].startswith("--"):
+            equals, value = "=", words.pop(0)
+        if name.replace("-", "_").partition(".")[0] not in groups:
+            problems.append(f"--{name}: unknown option; {nearest(name, names + groups)}")
+        elif not equals:
+            problems.append(f"--{name}: the value is missing")
+        else:
+            given.append((name, value))
+    return own, given, problems
 
 
 def default_folder(config: RunConfig) -> Path:
@@ -103,9 +113,9 @@ def default_folder(config: RunConfig) -> Path:
 def dry_run(config: RunConfig) -> None:
     """Print what a run would be, and refuse what cannot fit."""
     from maestro import experiment
-    from maestro.cli.conduct import device_memory
+    from maestro.cli.conduct import checked_memory, device_memory
 
-    need, have = experiment.memory_estimate(config), device_memory()
+    need, have = checked_memory(config), device_memory()
     print(settings.to_toml(config))
     print(f"# parameters of one agent: {experiment.parameter_count(config):,}")
     print(f"# memory on the device, about: {need / 1e9:.2f} GB of {have / 1e9:.1f} GB")

@@ -1,0 +1,81 @@
+"""Settings as TOML, and what else they take from files; nothing larger or deeper than settings are."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from maestro.config import RunConfig, leaves
+from maestro.limits import SettingsError
+
+MAX_BYTES = 32_000  # of a settings file
+MAX_LEVEL = 4096  # of a level's file
+MAX_DOTS = 20  # of a key; `tomllib` takes quadratic time for more
+PLAIN = "".join(map(chr, range(32, 127))).translate({34: None, 92: None}) + "\n"  # needs no escape in TOML
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The content of a TOML file."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise SettingsError([f"{path}: larger than {MAX_BYTES:,} bytes, so no settings file"])
+        return from_toml(content.decode(), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError([f"{path}: {reason(error)}"]) from None
+
+
+def from_toml(text: str, source: str) -> dict[str, Any]:
+    """The content of a text in TOML."""
+    if has_long_key(text):
+        raise SettingsError([f"{source}: a line with more than {MAX_DOTS} dots, so no settings file"])
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SettingsError([f"{source}: not TOML: {error}"]) from None
+
+
+def has_long_key(text: str) -> bool:
+    """Whether anything that might be a key has too many dots."""
+    return any(part.count(".") > MAX_DOTS for line in text.split("\n") for part in line.split("="))
+
+
+def reason(error: Exception) -> str:
+    """Why a file could not be read."""
+    return getattr(error, "strerror", None) or str(error)
+
+
+def read_level(path: Path) -> str:
+    """The text in the file of a level, which is looked at more closely later."""
+    if path.exists() and not path.is_file():
+        raise ValueError("is no file")
+    with path.open("rb") as file:
+        text = file.read(MAX_LEVEL + 1).decode().replace("\r\n", "\n")
+    if not might_be_level(text):
+        raise ValueError("holds no level")
+    return text
+
+
+def might_be_level(text: str) -> bool:
+    """Whether a text is small enough for a level, and has lines as one."""
+    return "\n" in text and len(text) <= MAX_LEVEL and not has_long_key(text)
+
+
+def to_toml(config: RunConfig) -> str:
+    """The whole configuration as TOML."""
+    groups: dict[str, list[str]] = {}
+    for path, value in leaves(config):
+        group, _, name = path.rpartition(".")
+        groups.setdefault(group, []).append(f"{name} = {toml_value(value)}")
+    return "\n".join("\n".join([f"[{g}]"] * bool(g) + lines) + "\n" for g, lines in groups.items())
+
+
+def toml_value(value: Any) -> str:
+    """A value in TOML; a text of several lines keeps them."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(toml_value, value))}]"
+    if not isinstance(value, str):
+        return json.dumps(value)
+    text = "".join(c if c in PLAIN else f"\\U{ord(c):08x}" for c in value)
+    return f'"""\n{text}"""' if "\n" in text else f'"{text}"'
