@@ -52,26 +52,35 @@ def inner_cells(height: Any, width: Any) -> Bool[Array, "17 17"]:
     return (y >= 1) & (x >= 1) & (y <= height) & (x <= width)
 
 
-def sample_level(key: PRNGKeyArray, min_size: int = MIN_SIZE, max_size: int = MAX_SIZE) -> Level:
-    """A random square level: size, two starts, and clutter on the remaining cells.
+def random_cells(key: PRNGKeyArray, size: Any, num_walls: Any) -> tuple[Any, Bool[Array, "17 17"]]:
+    """Two distinct inner cells [2, 2], and `num_walls` of the others as a grid, all equally likely.
 
-    Cells are put in a random order: the first two are the starts, the next ones the walls.
+    Each cell draws 24 random bits, and its number is put behind them, so that no two are equal and
+    to sort is enough: the least two are the starts, the next ones walls. Cells beyond the level come last.
     """
-    size_key, order_key, facing_key, clutter_key = jax.random.split(key, 4)
+    cells = jnp.arange(MAX_SIZE * MAX_SIZE, dtype=jnp.uint32)
+    inside = (cells // MAX_SIZE < size) & (cells % MAX_SIZE < size)
+    noise = jnp.where(inside, jax.random.bits(key, cells.shape, jnp.uint32), jnp.uint32(0xFFFFFFFF))
+    noise = (noise >> 8 << 8) | cells
+    order = jnp.sort(noise)
+    starts = (order[:2] & 0xFF).astype(jnp.int32)
+    walls = (noise > order[1]) & (noise <= order[1 + num_walls])
+    position = jnp.stack([1 + starts // MAX_SIZE, 1 + starts % MAX_SIZE], axis=1)
+    return position, jnp.pad(walls.reshape(MAX_SIZE, MAX_SIZE), 1)
+
+
+def sample_level(key: PRNGKeyArray, min_size: int = MIN_SIZE, max_size: int = MAX_SIZE) -> Level:
+    """A random square level: size, two starts, and clutter on the remaining cells."""
+    size_key, cells_key, facing_key, clutter_key = jax.random.split(key, 4)
     size = jax.random.randint(size_key, (), min_size, max_size + 1)
-    inner = inner_cells(size, size)
-    noise = jnp.where(inner, jax.random.uniform(order_key, (SIDE, SIDE)), 2.0).ravel()
     rate = jax.random.uniform(clutter_key, (), maxval=MAX_CLUTTER)
     num_walls = ((size * size - 2) * rate).astype(jnp.int32)
-    order = jnp.argsort(noise)
-    rank = jnp.zeros(SIDE * SIDE, jnp.int32).at[order].set(jnp.arange(SIDE * SIDE))
-    walls = ((rank >= 2) & (rank < 2 + num_walls)).reshape(SIDE, SIDE)
-    starts = order[:2]
+    position, walls = random_cells(cells_key, size, num_walls)
     return Level(
         walls=pack(walls | outer_wall(size, size)),
         height=size,
         width=size,
-        position=jnp.stack([starts // SIDE, starts % SIDE], axis=1).astype(jnp.int32),
+        position=position,
         facing=jax.random.randint(facing_key, (2,), 0, 4),
         time_limit=jnp.int32(TIME_LIMIT),
     )
