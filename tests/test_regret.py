@@ -18,6 +18,11 @@ from oracles.coplayers import outcome
 
 T, E, Q, K = 24, 8, 3, 6
 SHARES = (0.0, 0.1, 0.5, 1.0)  # of the steps that end an episode
+GAE = jax.jit(lambda trajectory: regret.generalised_advantage(trajectory, 0.9, 0.8))
+SPANS = jax.jit(regret.spans)
+BEST = jax.jit(lambda trajectory: regret.best_returns(trajectory, Q))
+RESULTS = jax.jit(regret.results)
+SCORES = {name: jax.jit(score) for name, score in regret.SCORES.items()}
 TWINS = {"max_mc": twin.max_mc, "positive_value_loss": twin.pvl}
 
 
@@ -54,7 +59,7 @@ def position(trajectory: Trajectory, e: int) -> list[int]:
 def test_gae_tells_time_limits_from_endings(share):
     for seed in range(5):
         trajectory = random_trajectory(seed, share)
-        advantage = np.asarray(regret.generalised_advantage(trajectory, 0.9, 0.8))
+        advantage = np.asarray(GAE(trajectory))
         for e in range(E):
             names = ("reward", "value", "next_value", "terminated", "truncated")
             reward, value, following, terminated, truncated = (column(trajectory, n, e) for n in names)
@@ -68,7 +73,7 @@ def test_gae_tells_time_limits_from_endings(share):
 def test_spans_are_the_finished_episodes(share):
     for seed in range(5):
         trajectory = random_trajectory(seed, share)
-        first, last = (np.asarray(x) for x in regret.spans(trajectory.done))
+        first, last = (np.asarray(x) for x in SPANS(trajectory.done))
         for e in range(E):
             spans = twin.episodes(column(trajectory, "done", e))
             tail = spans[-1][1] if spans else 0
@@ -80,7 +85,7 @@ def test_spans_are_the_finished_episodes(share):
 def test_best_returns_are_those_of_finished_episodes(share):
     for seed in range(5):
         trajectory = random_trajectory(seed, share)
-        best = np.asarray(regret.best_returns(trajectory, Q))
+        best = np.asarray(BEST(trajectory))
         for e in range(E):
             reward, done = column(trajectory, "reward", e), column(trajectory, "done", e)
             _, _, expected = twin.max_mc([0.0] * T, reward, done, position(trajectory, e), [-np.inf] * Q)
@@ -92,9 +97,9 @@ def test_best_returns_are_those_of_finished_episodes(share):
 def test_scores_are_sums_of_episode_means(name, share):
     for seed in range(5):
         trajectory = random_trajectory(seed, share)
-        advantage = regret.generalised_advantage(trajectory, 0.9, 0.8)
-        best = regret.best_returns(trajectory, Q)
-        total, count = regret.SCORES[name](trajectory, advantage, best)
+        advantage = GAE(trajectory)
+        best = BEST(trajectory)
+        total, count = SCORES[name](trajectory, advantage, best)
         assert np.isfinite(total).all()
         per_step = {"max_mc": trajectory.value, "positive_value_loss": advantage}[name]
         for e in range(E):
@@ -113,7 +118,7 @@ def test_scores_are_sums_of_episode_means(name, share):
 def test_results_compare_the_unshaped_rewards_of_both_players(share):
     for seed in range(5):
         trajectory = random_trajectory(seed, share)
-        results, score = np.asarray(regret.results(trajectory)), np.asarray(trajectory.score)
+        results, score = np.asarray(RESULTS(trajectory)), np.asarray(trajectory.score)
         for e in range(E):
             expected = np.full(T, np.nan)
             for start, stop in twin.episodes(column(trajectory, "done", e)):
