@@ -119,7 +119,7 @@ def update(
         part = jax.tree.map(lambda x: x[:, chosen], batch)
         (_, losses), grads = jax.value_and_grad(loss, has_aux=True)(params, config, agent, part)
         updates, state = optimiser(config).update(grads, state, params)
-        norm = optax.global_norm(grads)
+        norm = optax.tree.norm(grads)
         return (optax.apply_updates(params, updates), state), losses.replace(grad_norm=norm)
 
     start = (learner.params, learner.optimiser)
