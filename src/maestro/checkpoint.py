@@ -17,6 +17,8 @@ SCHEMA = 1
 NAME = re.compile(r"(\d{9})-(\d{9})\.json")  # updates and cycles
 EXTRA = "extra."  # before the paths of arrays that are not part of the state
 MAX_MANIFEST = 64_000_000
+# What the reader of safetensors raises; AttributeError is for a type that numpy has not.
+UNREADABLE = (safetensors.SafetensorError, ValueError, KeyError, TypeError, AttributeError)
 
 
 class CheckpointError(Exception):
@@ -140,7 +142,7 @@ def load(path: Path, like: Any, config_digest: str) -> tuple[Any, dict[str, np.n
         raise CheckpointError("belongs to a run with other settings")
     try:
         arrays = safetensors.numpy.load_file(path.with_suffix(".safetensors"))
-    except (OSError, safetensors.SafetensorError, ValueError, KeyError, MemoryError) as error:
+    except (OSError, MemoryError, *UNREADABLE) as error:
         raise CheckpointError(f"the arrays cannot be read: {error}") from None
     if set(arrays) != set(manifest["arrays"]):
         raise CheckpointError("the arrays are not those of the manifest")

@@ -3,16 +3,16 @@
 import hashlib
 import json
 from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
-import safetensors
 import safetensors.numpy
 
 from maestro.agents.lasertag import LaserTagAgent
-from maestro.checkpoint import CheckpointError, flatten, unflatten, write_file
+from maestro.checkpoint import UNREADABLE, CheckpointError, flatten, unflatten, write_file
 from maestro.config import AgentConfig, RunConfig
 from maestro.evaluate import Trained, trained
 from maestro.limits import out_of_range
@@ -77,20 +77,26 @@ def network(path: Path, card: dict[str, Any]) -> LaserTagAgent:
     return LaserTagAgent(config.filters, config.hidden, config.heads)
 
 
+@lru_cache(maxsize=16)
+def shapes(agent: LaserTagAgent) -> Any:
+    """The parameters' shapes; finding them takes longer than reading a file."""
+    return jax.eval_shape(agent.init, jax.random.key(0))
+
+
 def load_params(path: Path) -> tuple[LaserTagAgent, Any]:
     """(agent, parameters), checked against the card, which decides how much of the file is read."""
     if path.suffix != ".safetensors":
         raise AgentError(f"{path}: does not end in .safetensors")
     card = read_card(path.with_suffix(".json"))
     agent = network(path.with_suffix(".json"), card)
-    like = jax.eval_shape(agent.init, jax.random.key(0))
+    like = shapes(agent)
     content = read_limited(path, MAX_HEADER + sum(4 * leaf.size for leaf in jax.tree.leaves(like)))
     if hashlib.sha256(content).hexdigest() != card.get("sha256"):
         raise AgentError(f"{path}: not the file that its card describes")
     try:
         arrays = safetensors.numpy.load(content)
         params = unflatten(like, arrays)
-    except (safetensors.SafetensorError, CheckpointError, ValueError, KeyError) as error:
+    except (CheckpointError, *UNREADABLE) as error:
         raise AgentError(f"{path}: {error}") from None
     if not all(np.isfinite(x).all() for x in arrays.values()):
         raise AgentError(f"{path}: holds numbers that are not finite")
