@@ -1,0 +1,219 @@
+"""Rollouts on games so small that every restart, level and memory can be told from the observations."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from maestro import regret
+from maestro.rollout import rollout
+from probes import QUICK, VIEW, Level, Probe, Race, SmallAgent, State, TimeLimit, image
+
+ENVS, STEPS = 8, 12
+
+
+class Counter(Probe):
+    """The level's number is the length of its episodes; agents see it and the time, each its own seat."""
+
+    def sample_level(self, key):
+        return Level(jax.random.randint(key, (), 1, 5), jnp.int32(3))
+
+    def observe(self, level, state):
+        seats = jnp.arange(2).reshape(2, 1, 1, 1) * jnp.zeros(9).at[2].set(1).reshape(1, *VIEW)
+        return image(level.number, state.time) + seats
+
+    def reward(self, level, state, actions):
+        return jnp.stack([state.time + 1, -state.time - 1])
+
+    def over(self, level, state, reward):
+        return state.time >= level.number
+
+
+@dataclass(frozen=True)
+class TallyAgent(SmallAgent):
+    """Remembers how many observations it has had in this episode; that is also its value."""
+
+    def start(self, *batch):
+        return jnp.zeros((*batch, self.hidden))
+
+    def step(self, weights, memory, obs):
+        return memory + 1, memory + 1
+
+    def features(self, memory):
+        return memory
+
+    def value(self, params, features):
+        return features[..., 0]
+
+
+def play(env, next_level, num_envs=ENVS, agent=None, seed=3, **options):
+    """A rollout of two different players."""
+    agent = agent or SmallAgent()
+    players = tuple(agent.init(jax.random.key(s)) for s in (0, 1))
+
+    def run(key):
+        return rollout(key, env, agent, players, next_level, num_envs, STEPS, **options)
+
+    return jax.jit(run, compiler_options=QUICK)(jax.random.key(seed))
+
+
+def queue(key, env, finished):
+    """Environment e plays levels of lengths 1 + e % 2, 2, then 4 for ever; all but these are cut after 3."""
+    lengths = jnp.stack([1 + env % 2, 2, 4])
+    return Level(lengths[jnp.minimum(finished, 2)].astype(jnp.int32), jnp.int32(3))
+
+
+@pytest.fixture(scope="module")
+def counted():
+    return play(Counter(), queue, agent=TallyAgent(), both_seats=True)
+
+
+def expected(env):
+    """(length of the level, time, done, finished) of every step of an environment's queue."""
+    steps, finished = [], 0
+    while len(steps) < STEPS:
+        level = [1 + env % 2, 2, 4][min(finished, 2)]
+        last = min(level, 3) - 1
+        steps += [(level, t, t == last, finished) for t in range(last + 1)]
+        finished += 1
+    return np.array(steps[:STEPS])
+
+
+def test_each_environment_works_through_its_queue_and_stays_on_the_last_level(counted) -> None:
+    for env in range(ENVS):
+        want = expected(env)
+        np.testing.assert_array_equal(counted.obs[:, env, 0, 0, 0], want[:, 0])
+        np.testing.assert_array_equal(counted.obs[:, env, 0, 1, 0], want[:, 1])
+        np.testing.assert_array_equal(counted.done[:, env], want[:, 2])
+        np.testing.assert_array_equal(counted.finished[:, env], want[:, 3])
+
+
+def test_a_time_limit_truncates_and_the_game_terminates_never_both(counted) -> None:
+    level, time = counted.obs[:, :, 0, 0, 0], counted.obs[:, :, 0, 1, 0]
+    np.testing.assert_array_equal(counted.terminated, (time + 1 == level) & (time < 3))
+    np.testing.assert_array_equal(counted.truncated, (time == 2) & (level == 4))
+    assert counted.terminated.any() and counted.truncated.any()
+
+
+def test_both_memories_start_again_with_every_episode(counted) -> None:
+    np.testing.assert_array_equal(counted.value, counted.obs[:, :, 0, 1, 0] + 1)
+    assert counted.value.shape == (STEPS, 2 * ENVS)
+
+
+def test_the_next_value_is_of_the_observation_before_the_restart(counted) -> None:
+    np.testing.assert_array_equal(counted.next_value, counted.value + 1)
+
+
+def test_what_follows_a_time_limit_counts_and_what_follows_the_end_does_not(counted) -> None:
+    advantage = regret.generalised_advantage(counted, 0.5, 0.0)
+    future = np.where(counted.terminated, 0, 0.5 * counted.next_value)
+    np.testing.assert_allclose(advantage, counted.reward + future - counted.value, rtol=1e-6)
+
+
+def test_the_other_seat_has_its_own_observations_and_rewards(counted) -> None:
+    seat = np.broadcast_to(np.arange(2 * ENVS) // ENVS, (STEPS, 2 * ENVS))
+    np.testing.assert_array_equal(counted.obs[:, :, 0, 2, 0], seat)
+    np.testing.assert_array_equal(counted.reward[:, :ENVS], -counted.reward[:, ENVS:])
+    assert counted.num_envs == ENVS
+
+
+def test_the_first_levels_are_those_of_the_first_episodes(counted) -> None:
+    np.testing.assert_array_equal(counted.first_level.number, counted.obs[0, :ENVS, 0, 0, 0])
+
+
+def test_looking_back_over_a_rollout_finds_the_same_policy_and_values() -> None:
+    agent = SmallAgent()
+    student = agent.init(jax.random.key(0))
+    trajectory = play(Race(), lambda key, env, finished: Race().sample_level(key))
+    features = agent.unroll(student, trajectory.obs, trajectory.keep)
+    log_prob = agent.distribution.log_prob(agent.policy(student, features), trajectory.action)
+    np.testing.assert_allclose(log_prob, trajectory.log_prob, atol=1e-5)
+    np.testing.assert_allclose(agent.value(student, features), trajectory.value, atol=1e-5)
+    follows = np.where(trajectory.done[:-1], trajectory.next_value[:-1], trajectory.value[1:])
+    np.testing.assert_allclose(trajectory.next_value[:-1], follows, atol=1e-5)
+
+
+@pytest.mark.parametrize("per_worker", [False, True])
+def test_an_environment_plays_the_same_however_many_others_there_are(per_worker: bool) -> None:
+    agent = SmallAgent()
+    player = agent.init(jax.random.key(0))
+
+    def few_or_many(num_envs):
+        each = jax.tree.map(lambda x: jnp.stack([x] * num_envs), player)
+        run = jax.jit(
+            lambda key: rollout(
+                key,
+                Race(),
+                agent,
+                (player, each if per_worker else player),
+                lambda key, env, finished: Race().sample_level(key),
+                num_envs,
+                STEPS,
+                per_worker=per_worker,
+            ),
+            compiler_options=QUICK,
+        )
+        return run(jax.random.key(5))
+
+    few, many = few_or_many(4), few_or_many(8)
+    for name in ("obs", "action", "terminated", "truncated", "finished", "reward"):
+        np.testing.assert_array_equal(getattr(few, name), getattr(many, name)[:, :4])
+    np.testing.assert_allclose(few.value, many.value[:, :4], atol=1e-6)
+
+
+def test_domain_randomisation_gets_a_fresh_level_at_every_episode() -> None:
+    trajectory = play(Numbered(), lambda key, env, finished: Level(draw(key), jnp.int32(2)), num_envs=4)
+    numbers = np.asarray(trajectory.obs[:, :, 0, 0, 0])
+    np.testing.assert_array_equal(numbers[::2], numbers[1::2])
+    assert np.unique(numbers[::2]).size == 4 * STEPS // 2
+
+
+def draw(key):
+    return jax.random.randint(key, (), 0, 2**20)
+
+
+class Numbered(TimeLimit):
+    """Agents see the level's number."""
+
+    def observe(self, level, state):
+        return image(level.number)
+
+
+class KeyGame(Probe):
+    """Agents see the key they were reset with, and the one of the last step."""
+
+    def reset(self, key, level):
+        state = State(cue=(jax.random.key_data(key), jnp.zeros(2, jnp.uint32)), time=jnp.int32(0))
+        return state, self.observe(level, state)
+
+    def observe(self, level, state):
+        words = jnp.concatenate([w >> s & 0xFFFF for w in state.cue for s in (0, 16)])
+        return image(*words)
+
+    def step(self, key, level, state, actions):
+        state = state.replace(cue=(state.cue[0], jax.random.key_data(key)))
+        return super().step(key, level, state, actions)
+
+    def over(self, level, state, reward):
+        return state.time >= 3
+
+
+def test_no_random_key_serves_twice() -> None:
+    """Nor do the keys that a game derives from its own serve as keys of another step."""
+    trajectory = play(KeyGame(), lambda key, env, finished: Level(jnp.int32(0), jnp.int32(9)))
+    cells = np.asarray(trajectory.obs).reshape(STEPS, ENVS, 9)[..., :8].astype(np.uint32)
+    reset_keys, step_keys = (cells[..., i : i + 2] | cells[..., i + 2 : i + 4] << 16 for i in (0, 4))
+    starts = np.unique(reset_keys.reshape(-1, 2), axis=0)
+    steps = np.unique(step_keys[step_keys.any(axis=-1)], axis=0)
+    assert len(starts) == ENVS * STEPS // 3 and len(steps) == ENVS * STEPS * 2 // 3
+    families = [starts, steps, *derived(starts), *derived(steps)]
+    together = np.concatenate(families)
+    assert len(np.unique(together, axis=0)) == len(together)
+
+
+def derived(keys):
+    """The keys that splitting gives, each family [n, 2]."""
+    split = jax.vmap(lambda k: jax.random.key_data(jax.random.split(jax.random.wrap_key_data(k), 4)))
+    return list(np.moveaxis(np.asarray(split(jnp.asarray(keys))), 1, 0))
