@@ -1,0 +1,263 @@
+"""Cohorts of seeds, warm-up, and what the options change."""
+
+from itertools import pairwise
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from maestro import curriculum, train
+from probes import QUICK, SMALL, CountingAgent, Level, experiment, record, with_changes
+
+WORKERS, MEMBER_BUFFER = SMALL.ppo.workers, SMALL.curriculum.member_buffer_size
+DRAWS = 2048
+
+
+def changed(one, other):
+    """[seeds, slots]: where two arrays of that leading shape differ."""
+    return (one != other).reshape(*one.shape[:2], -1).any(axis=-1)
+
+
+@pytest.fixture(scope="module")
+def cohort():
+    """Two seeds of MAESTRO side by side: (experiment, states, metrics)."""
+    exp = experiment(with_changes(curriculum={"exploration": 0.5}))
+    states, metrics, _ = record(exp, train.init(exp, 0, 2), 14)
+    return exp, states, metrics
+
+
+@pytest.fixture(scope="module")
+def single(cohort):
+    """The same cycle for one seed."""
+    return jax.jit(lambda s: train.train_step(cohort[0], s), compiler_options=QUICK)
+
+
+def seed_of(state, seed):
+    """A cohort of one."""
+    return state.replace(runs=jax.tree.map(lambda x: x[seed : seed + 1], state.runs))
+
+
+def assert_close(one, other):
+    """Integers equal, floats to a relative 1e-3 or an absolute 1e-4: products are summed in another order."""
+    for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        if jnp.issubdtype(a.dtype, jnp.floating):
+            np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
+        elif not jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_seeds_side_by_side_equal_seeds_one_by_one(cohort, single) -> None:
+    exp, states, metrics = cohort
+    compared = []
+    for t, measured in enumerate(metrics):
+        warm = jax.vmap(lambda c: curriculum.warm(exp.teacher, c))(states[t].runs.curriculum)
+        if not warm.any(axis=1).all() or not measured.active.all():
+            continue
+        compared.append(bool(measured.trained[0]))
+        for seed in range(2):
+            after, _ = single(seed_of(states[t], seed))
+            assert_close(after.runs, seed_of(states[t + 1], seed).runs)
+            assert (after.updates, after.cycles) == (states[t + 1].updates, states[t + 1].cycles)
+    assert compared.count(True) >= 3 and compared.count(False) >= 3
+
+
+def test_many_cycles_as_one_program_equal_single_ones_and_stop_where_told(cohort, single) -> None:
+    exp, states, _ = cohort
+    state = start = seed_of(states[2], 0)
+    run = jax.jit(lambda s, u, n: train.train_steps(exp, 8, s, u, n), compiler_options=QUICK)
+    for _ in range(3):
+        state, _ = single(state)
+    after, metrics = run(start, jnp.int32(100), jnp.int32(3))
+    assert_close(after, state)
+    assert metrics.active[:, 0].tolist() == [True] * 3 + [False] * 5
+    after, metrics = run(start, start.updates + 1, jnp.int32(8))
+    assert after.updates == start.updates + 1
+    assert metrics.trained[:, 0].sum() == 1 and not metrics.active[-1, 0]
+
+
+def test_seeds_differ(cohort) -> None:
+    _, states, _ = cohort
+    first, second = (seed_of(states[-1], s).runs.learner.params for s in (0, 1))
+    assert not any(np.array_equal(a, b) for a, b in zip(*map(jax.tree.leaves, (first, second)), strict=True))
+
+
+def crafted(exp, members, fills):
+    """A cohort of two whose members' buffers hold so many levels; `fills` [2, P]."""
+    state = train.init(exp, 0, 2)
+    teacher = state.runs.curriculum
+    population = teacher.population.replace(size=jnp.full(2, members))
+    buffers = teacher.buffers.replace(size=jnp.array(fills), score=jnp.zeros_like(teacher.buffers.score))
+    return state.runs.replace(curriculum=teacher.replace(population=population, buffers=buffers))
+
+
+def frequencies(slots, count):
+    return np.bincount(np.asarray(slots).ravel(), minlength=count) / np.size(slots)
+
+
+def decisions(exp, runs):
+    keys, own = jax.random.split(jax.random.key(23), DRAWS), jax.random.split(jax.random.key(0), 2)
+    decide = jax.jit(jax.vmap(lambda k: train.replay_decision(k, exp, runs, own)))
+    return np.asarray(decide(keys))
+
+
+def test_no_seed_replays_until_every_seed_has_a_warm_buffer() -> None:
+    exp = experiment(with_changes(method="maestro-r"))
+    half = MEMBER_BUFFER // 2
+    assert not decisions(exp, crafted(exp, 2, [[0, half, 0, 0, 0], [0, half - 1, half - 1, 0, 0]])).any()
+    share = decisions(exp, crafted(exp, 2, [[0, half, 0, 0, 0], [0, 0, half, 0, 0]])).mean()
+    assert abs(share - 0.5) < 5 * 0.5 / DRAWS**0.5
+
+
+def test_a_buffer_of_someone_who_cannot_be_chosen_warms_nobody() -> None:
+    exp = experiment(with_changes(method="maestro-r"))
+    full = MEMBER_BUFFER
+    assert not decisions(exp, crafted(exp, 2, [[full, 0, 0, full, full]] * 2)).any()
+
+
+def test_in_a_replay_cycle_a_seed_redraws_among_its_warm_members() -> None:
+    exp = experiment(with_changes(method="maestro-r"))
+    run = jax.tree.map(lambda x: x[0], crafted(exp, 3, [[8, 8, 0, 8, 8]] * 2))
+    keys = jax.random.split(jax.random.key(29), DRAWS)
+    for trains, weights in ((False, [0, 1 / 3, 1 / 3, 1 / 3, 0]), (True, [0, 1 / 2, 0, 1 / 2, 0])):
+        draw = jax.jit(jax.vmap(lambda k, t=trains: train.draw_coplayers(k, exp, run, t)))
+        seen, weights = frequencies(draw(keys), 5), np.array(weights)
+        assert (np.abs(seen - weights) <= 5 * np.sqrt(weights * (1 - weights) / DRAWS)).all()
+
+
+@pytest.mark.parametrize("kind", ["coin", "parallel"])
+def test_a_coplayer_for_each_worker_is_drawn_on_its_own_and_replays_only_if_warm(kind: str) -> None:
+    changes = {"curriculum": {"coplayer_per": "worker"}, "schedule": {"kind": kind}}
+    exp = experiment(with_changes(method="maestro-r", **changes))
+    run = jax.tree.map(lambda x: x[0], crafted(exp, 3, [[0, 8, 0, 8, 0]] * 2))
+    keys = jax.random.split(jax.random.key(31), DRAWS // WORKERS)
+    slots = jax.jit(jax.vmap(lambda k: train.draw_coplayers(k, exp, run, True)))(keys)
+    replay, new = slots[:, -WORKERS:], slots[:, :-WORKERS]
+    assert new.shape[1] == (WORKERS if kind == "parallel" else 0)
+    np.testing.assert_allclose(frequencies(replay, 5), [0, 1 / 2, 0, 1 / 2, 0], atol=0.06)
+    if kind == "parallel":
+        np.testing.assert_allclose(frequencies(new, 5), [0, 1 / 3, 1 / 3, 1 / 3, 0], atol=0.06)
+    assert (np.ptp(replay, axis=1) > 0).mean() > 0.9
+
+
+@pytest.fixture(scope="module")
+def warmed_up():
+    """MAESTRO with a warm-up of 3 updates, optimistic about empty buffers, evicting the least score."""
+    schedule = {"warmup": 3, "total_updates": 8}
+    exp = experiment(with_changes(curriculum={"empty": "optimistic", "eviction": "score"}, schedule=schedule))
+    states, metrics, _ = record(exp, train.init(exp, 1, 2), 40)
+    return exp, states, metrics
+
+
+def test_until_the_warm_up_ends_the_student_plays_itself(warmed_up) -> None:
+    _, states, metrics = warmed_up
+    for state, measured, after in zip(states, metrics, states[1:], strict=False):
+        if not measured.active.all():
+            continue
+        assert ((measured.coplayer == 0) == (state.updates < 3)).all()
+        scratch = [s.runs.curriculum.buffers.clock[:, 0] for s in (state, after)]
+        assert ((scratch[1] > scratch[0]) == (state.updates < 3)).all()
+    assert states[-1].updates == 8
+
+
+def test_members_join_from_the_end_of_the_warm_up_on_with_empty_buffers(warmed_up) -> None:
+    _, states, _ = warmed_up
+    sizes = {int(s.updates): s.runs.curriculum.population.size.tolist() for s in states}
+    assert sizes == {u: [n, n] for u, n in enumerate([0, 0, 0, 1, 1, 2, 2, 3, 3])}
+    for before, after in pairwise(states):
+        joined = int(after.runs.curriculum.population.size[0])
+        if joined > before.runs.curriculum.population.size[0]:
+            assert (after.runs.curriculum.buffers.size[:, joined] == 0).all()
+
+
+def test_optimism_prefers_a_member_whose_buffer_is_empty(warmed_up) -> None:
+    exp, states, metrics = warmed_up
+    rate, seen = exp.teacher.config.exploration, 0
+    for state, measured in zip(states, metrics, strict=False):
+        teacher = state.runs.curriculum
+        for seed, size in enumerate(teacher.population.size):
+            empty = teacher.buffers.size[seed, 1 : 1 + size] == 0
+            if measured.active.all() and empty.sum() == 1:
+                favourite = measured.coplayer_weights[seed, 1 + np.argmax(empty)]
+                np.testing.assert_allclose(favourite, 1 - rate + rate / size, rtol=1e-5)
+                seen += 1
+    assert seen >= 2
+
+
+def test_evicting_by_score_the_lowest_goes_first(warmed_up) -> None:
+    _, states, metrics = warmed_up
+    evictions = 0
+    for state, measured, after in zip(states, metrics, states[1:], strict=False):
+        before, later = state.runs.curriculum.buffers, after.runs.curriculum.buffers
+        for seed in np.flatnonzero(measured.active & ~measured.trained):
+            slot = measured.coplayer[seed]
+            old, new = (jax.tree.map(lambda x, i=(seed, slot): x[i], b) for b in (before, later))
+            replaced = changed(old.digest[None], new.digest[None])[0]
+            kept_as_they_were = (old.score == new.score)[~replaced].all()
+            if old.size == MEMBER_BUFFER and replaced.any() and kept_as_they_were:
+                assert replaced[np.argmin(old.score)]
+                assert (new.score[replaced] >= old.score[replaced]).all()
+                evictions += 1
+    assert evictions >= 2
+
+
+def test_learning_from_both_seats_doubles_the_sequences_of_an_update() -> None:
+    schedule = {"sp_train_both": True, "kind": "parallel"}
+    agent = CountingAgent()
+    exp = experiment(with_changes(method="plr-sp", schedule=schedule), agent=agent)
+    states, metrics, _ = record(exp, train.init(exp, 0, 1), 4)
+    assert states[-1].updates == sum(int(m.trained[0]) for m in metrics) >= 2
+    assert len(agent.executed) == states[-1].updates * SMALL.ppo.epochs * SMALL.ppo.minibatches
+    assert {shape[1] for shape in agent.executed} == {2 * WORKERS // SMALL.ppo.minibatches}
+    assert all(np.isfinite(x).all() for x in jax.tree.leaves(states[-1].runs.learner.params))
+
+
+@pytest.fixture(scope="module")
+def per_worker():
+    """A co-player for each worker, positive value loss, proportional replay."""
+    options = {"coplayer_per": "worker", "score": "positive_value_loss", "prioritisation": "proportional"}
+    exp = experiment(with_changes(method="maestro-r", curriculum=options, schedule={"kind": "parallel"}))
+    states, metrics, _ = record(exp, train.init(exp, 0, 2), 14)
+    return exp, states, metrics
+
+
+def test_with_a_coplayer_per_worker_several_are_met_in_one_cycle(per_worker) -> None:
+    _, states, metrics = per_worker
+    most = 0
+    for state, measured, after in zip(states, metrics, states[1:], strict=False):
+        before, later = state.runs.curriculum, after.runs.curriculum
+        met = later.population.games - before.population.games
+        np.testing.assert_array_equal(met.sum(axis=1), measured.episodes)
+        members = before.population.size
+        assert not met[:, 0].any() and all(not met[s, 1 + n :].any() for s, n in enumerate(members))
+        for leaf in ("score", "digest", "clock"):
+            differs = changed(*(np.asarray(getattr(c.buffers, leaf)) for c in (before, later)))
+            assert (differs <= (met > 0)).all()
+        most = max(most, int((met > 0).sum(axis=1).max()))
+    assert most >= 2
+    assert states[-1].updates == SMALL.schedule.total_updates
+
+
+def test_positive_value_loss_is_never_negative(per_worker) -> None:
+    for state in per_worker[1]:
+        score = state.runs.curriculum.buffers.score
+        assert (score[np.isfinite(score)] >= 0).all()
+    assert np.isfinite(score).any()
+
+
+def test_a_single_level_is_replayed_as_soon_as_it_is_stored() -> None:
+    """A specialist: the level a race of 4 steps for action 2."""
+
+    def generate(key):
+        return Level(jnp.int32(2), jnp.int32(4))
+
+    exp = experiment(with_changes(schedule={"kind": "parallel"}), generate=generate, num_levels=1)
+    states, metrics, _ = record(exp, train.init(exp, 0, 2), 12)
+    for state, measured in zip(states, metrics, strict=False):
+        sizes = state.runs.curriculum.buffers.size
+        assert sizes.max() <= 1
+        if measured.active.all():
+            stored = np.take_along_axis(sizes, measured.coplayer[:, None], axis=1) == 1
+            assert (measured.trained == stored.all()).all()
+            np.testing.assert_array_equal(measured.levels["number"], 2)
+    assert states[-1].updates >= 4
