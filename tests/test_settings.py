@@ -103,11 +103,11 @@ WRONG = {
     "an unknown preset": ({"preset": "big"}, "preset: 'big' is not allowed; allowed: paper, fast, tiny"),
     "half a character": ({"game": {"level": "\udc80"}}, "game.level: '\\udc80' is not a text"),
     "sizes upside down": ({"game": {"min_size": 9, "max_size": 8}}, "game.min_size: 9 is above"),
-    "a remainder": ({"ppo": {"workers": 63}}, "ppo.minibatches: 4 does not divide the 63"),
+    "a remainder": ({"ppo": {"workers": 63, "minibatches": 4}}, "4 does not divide the 63"),
     "negative scores": ({"curriculum": {"prioritisation": "proportional"}}, "set curriculum.score to"),
     "both seats against others": ({"schedule": {"sp_train_both": True}}, "sp_train_both: needs self-play"),
     "nobody to draw": ({"method": "dr-sp", "curriculum": {"coplayer_per": "worker"}}, "no sense in"),
-    "never a member": ({"schedule": {"warmup": 150}}, "schedule.warmup: 150 leaves no update"),
+    "never a member": ({"schedule": {"warmup": 9, "total_updates": 9}}, "9 leaves no update"),
     "too many members": ({"schedule": {"total_updates": 10**7, "interval": 1}}, "would add 10000000 co"),
     "never an update": ({"schedule": {"kind": "coin"}, "curriculum": {"replay_rate": 0}}, "0 never trains"),
     "an odd number": ({"evaluation": {"levels": 7}}, "evaluation.levels: 7 is odd"),
@@ -129,7 +129,7 @@ def test_everything_wrong_is_told_at_once():
         "pop": {},
         "agent": 3,
         "game": {"min_size": 9, "max_size": 8, "level": "crosss"},
-        "ppo": {"clip": "0.2", "gamma": float("nan"), "workers": 63, "lerning_rate": 1},
+        "ppo": {"clip": "0.2", "gamma": float("nan"), "workers": 63, "minibatches": 4, "lerning_rate": 1},
         "schedule": {"kind": "dice", "warmup": 10, "total_updates": 5},
         "evaluation": {"levels": 7, "opponents": ["huntr"]},
     }
@@ -171,7 +171,7 @@ def test_options_win_over_a_file_and_a_file_over_a_preset(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text('preset = "tiny"\nseeds = 2\n[ppo]\nclip = 0.1\nepochs = 3\n')
     config = resolve("paper", merge(read(path), nested([("ppo.clip", "0.3"), ("seed", "7")])))
-    assert (config.agent.hidden, config.seeds, config.ppo.epochs) == (64, 2, 3)
+    assert (config.agent, config.seeds, config.ppo.epochs) == (PRESETS["tiny"].agent, 2, 3)
     assert (config.ppo.clip, config.seed) == (0.3, 7)
 
 

@@ -1,0 +1,128 @@
+"""Trained agents as files: what is loaded is what was saved, or nothing is."""
+
+import json
+from dataclasses import replace
+
+import jax
+import numpy as np
+import pytest
+
+from maestro import cli, export
+from maestro.agents.lasertag import LaserTagAgent
+from maestro.config import TINY, AgentConfig
+from maestro.evaluate import Trained
+from maestro.export import AgentError
+
+AGENT = LaserTagAgent(filters=2, hidden=4, heads=(3,))
+CONFIG = replace(TINY, agent=AgentConfig(filters=2, hidden=4, heads=(3,)))
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """An agent on disk, and its parameters."""
+    params = AGENT.init(jax.random.key(5))
+    path = tmp_path / "student.safetensors"
+    export.save(path, CONFIG, params, {"seed": 5, "updates": 7})
+    return path, params
+
+
+def change_card(path, **changes):
+    card = json.loads(path.with_suffix(".json").read_text())
+    path.with_suffix(".json").write_text(json.dumps(card | changes))
+
+
+def test_parameters_come_back_to_the_last_bit(saved):
+    path, params = saved
+    agent, loaded = export.load_params(path)
+    assert agent == AGENT
+    assert jax.tree.structure(loaded) == jax.tree.structure(params)
+    same = jax.tree.map(lambda a, b: np.asarray(a).tobytes() == np.asarray(b).tobytes(), loaded, params)
+    assert all(jax.tree.leaves(same))
+
+
+def test_the_card_says_what_the_file_is(saved):
+    card = json.loads(saved[0].with_suffix(".json").read_text())
+    assert card["agent"] == {"filters": 2, "hidden": 4, "heads": [3]}
+    assert card["parameters"] == sum(x.size for x in jax.tree.leaves(saved[1]))
+    assert (card["game"], card["method"], card["seed"], card["updates"]) == ("lasertag", "maestro", 5, 7)
+
+
+def test_saving_leaves_nothing_but_the_file_and_its_card(saved):
+    names = sorted(path.name for path in saved[0].parent.iterdir())
+    assert names == ["student.json", "student.safetensors"]
+
+
+def test_an_agent_is_loaded_by_the_name_of_its_file(saved):
+    assert isinstance(export.load(str(saved[0])), Trained)
+
+
+@pytest.mark.parametrize("where", [0, 5, 40, -1])
+def test_a_flipped_bit_is_refused(saved, where):
+    content = bytearray(saved[0].read_bytes())
+    content[where] ^= 4
+    saved[0].write_bytes(content)
+    with pytest.raises(AgentError, match=r"student.safetensors: not the file that its card describes"):
+        export.load(saved[0])
+
+
+NETWORKS = {"hidden": 5, "filters": 3, "heads": [3, 3]}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_card_of_another_network_is_refused(saved, name):
+    network = {"filters": 2, "hidden": 4, "heads": [3]} | {name: NETWORKS[name]}
+    change_card(saved[0], agent=network)
+    with pytest.raises(AgentError, match=r"student.safetensors: (.* is float32|holds other arrays)"):
+        export.load(saved[0])
+
+
+CARDS = {
+    "another game": ({"game": "chess"}, "no card of a LaserTag agent"),
+    "no network": ({"agent": 3}, "no card of a LaserTag agent"),
+    "an unknown setting": ({"agent": {"hiden": 4}}, "hiden: unknown setting; did you mean hidden"),
+    "a wrong type": ({"agent": {"hidden": "4"}}, "hidden: '4' is not a whole number"),
+    "a vast network": ({"agent": {"hidden": 10**9}}, "agent.hidden: 1000000000 is out of range"),
+    "too many layers": ({"agent": {"heads": [1] * 99}}, "agent.heads: 99 entries; allowed: at most 16"),
+    "no digest": ({"sha256": None}, "not the file that its card describes"),
+}
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_a_card_that_cannot_be_meant_is_refused(saved, name):
+    changes, message = CARDS[name]
+    change_card(saved[0], **changes)
+    with pytest.raises(AgentError, match=message):
+        export.load(saved[0])
+
+
+def test_numbers_that_are_not_finite_are_refused(saved):
+    params = jax.tree.map(lambda x: x.at[(0,) * x.ndim].set(np.nan), saved[1])
+    export.save(saved[0], CONFIG, params, {})
+    with pytest.raises(AgentError, match="not finite"):
+        export.load(saved[0])
+
+
+@pytest.mark.parametrize("name", ["none.safetensors", "student.json", "", ".", "a\0.safetensors"])
+def test_what_is_no_agents_file_is_told(saved, name):
+    path = saved[0].parent / name
+    with pytest.raises(AgentError, match=r"No such file|does not end in .safetensors|null byte"):
+        export.load(path)
+
+
+def test_a_lost_card_is_told(saved):
+    saved[0].with_suffix(".json").unlink()
+    with pytest.raises(AgentError, match=r"student.json: No such file"):
+        export.load(saved[0])
+
+
+def test_an_exported_agent_plays_from_the_command_line(saved, capsys):
+    code = cli.run(["duel", "random", "--a", str(saved[0]), "--b", "random", "--games", "4"])
+    words = capsys.readouterr().out.replace(",", "").split()
+    assert code == 0 and words[:5] == ["4", "games:", "A", "trained", "won"]
+    assert sum(int(words[i]) for i in (5, 9, 11)) == 4
+
+
+def test_a_bad_agent_on_the_command_line_is_a_mistake(saved, capsys):
+    saved[0].write_bytes(b"no arrays")
+    assert cli.run(["duel", "random", "--a", str(saved[0]), "--b", "random", "--games", "4"]) == 2
+    assert "not the file that its card describes" in capsys.readouterr().err
