@@ -297,12 +297,19 @@ def test_arrays_that_a_manifest_vouches_for_are_taken_only_if_they_fit(manifest,
         path.write_bytes(content)
         try:
             arrays = safetensors.numpy.load(content)
-            manifest.write_text(json.dumps({**written, "arrays": {k: about(v) for k, v in arrays.items()}}))
+            manifest.write_text(vouching(written, arrays))
         except Exception:  # not what is looked at here
             manifest.write_text(json.dumps(written))
         assert load_checkpoint(manifest) is None
 
     attempt(attempts, files, check)
+
+
+def vouching(written, arrays):
+    """A manifest, sealed again, that describes these arrays."""
+    content = {name: value for name, value in written.items() if name != "sha256"}
+    content["arrays"] = {name: about(array) for name, array in arrays.items()}
+    return json.dumps({**content, "sha256": checkpoint.seal(content)})
 
 
 def about(array):
@@ -340,7 +347,7 @@ def test_arrays_of_another_type_are_refused_though_vouched_for(tmp_path, agent_f
         arrays = safetensors.numpy.load(content)
     except Exception:  # a type that numpy has not
         arrays = {}
-    manifest.write_text(json.dumps({**written, "arrays": {k: about(v) for k, v in arrays.items()}}))
+    manifest.write_text(vouching(written, arrays))
     assert load_checkpoint(manifest) is None
 
 

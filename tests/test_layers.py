@@ -49,6 +49,9 @@ LAYERS = [
     "maestro.evaluate",
     "maestro.video",
     "maestro.experiment",
+    "maestro.files",
+    "maestro.shelf",
+    "maestro.lock",
     "maestro.checkpoint",
     "maestro.export",
     "maestro.runs",
@@ -67,6 +70,7 @@ LAYERS = [
     "maestro.cli.runs",
     "maestro.cli.export",
     "maestro.cli",
+    "maestro.__main__",
 ]
 
 # The teacher sees parameters, levels and scores, so that it serves any game and any learner.

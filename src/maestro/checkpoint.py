@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import os
-import re
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +11,9 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
+from maestro.files import write_file as write_file
+
 SCHEMA = 1
-NAME = re.compile(r"(\d{9})-(\d{9})\.json")  # updates and cycles
 EXTRA = "extra."  # before the paths of arrays that are not part of the state
 MAX_MANIFEST = 64_000_000
 # What the reader of safetensors raises; AttributeError is for a type that numpy has not.
@@ -23,6 +22,14 @@ UNREADABLE = (safetensors.SafetensorError, ValueError, KeyError, TypeError, Attr
 
 class CheckpointError(Exception):
     """Why a checkpoint cannot be used."""
+
+
+class OtherSettings(CheckpointError):
+    """The checkpoint was made under other settings, which are kept here as its manifest has them."""
+
+    def __init__(self, settings: Any) -> None:
+        self.settings = settings
+        super().__init__("belongs to a run with other settings")
 
 
 def flatten(state: Any) -> dict[str, np.ndarray]:
@@ -42,7 +49,9 @@ def is_key(leaf: Any) -> bool:
 
 
 def raw(leaf: Any) -> Any:
-    """An array as plain numbers."""
+    """An array as plain numbers; one on the host stays there."""
+    if isinstance(leaf, np.ndarray):
+        return leaf
     leaf = jnp.asarray(leaf)
     return jax.random.key_data(leaf) if is_key(leaf) else leaf
 
@@ -79,91 +88,60 @@ def describe(array: np.ndarray) -> dict[str, Any]:
     }
 
 
-def write_file(path: Path, content: bytes) -> None:
-    """All of a file or nothing: under another name, synced, then renamed."""
-    partial = path.with_name(path.name + ".part")
-    try:
-        with partial.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError:
-        partial.unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+def seal(content: dict[str, Any]) -> str:
+    """The digest of a manifest's content."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def save(folder: Path, name: str, state: Any, extra: dict[str, np.ndarray], about: dict[str, Any]) -> Path:
     """Write a checkpoint; it exists once its manifest does. Returns the manifest's path."""
     arrays = flatten(state) | {EXTRA + path: array for path, array in extra.items()}
-    manifest = {
-        "schema": SCHEMA,
-        "about": about,
-        "arrays": {path: describe(array) for path, array in arrays.items()},
-    }
+    described = {path: describe(array) for path, array in arrays.items()}
+    content = {"schema": SCHEMA, "name": name, "about": about, "arrays": described}
     write_file(folder / f"{name}.safetensors", safetensors.numpy.save(arrays))
-    write_file(folder / f"{name}.json", json.dumps(manifest).encode())
+    write_file(folder / f"{name}.json", json.dumps({**content, "sha256": seal(content)}).encode())
     return folder / f"{name}.json"
 
 
-def found(folder: Path) -> list[Path]:
-    """The manifests, oldest first."""
-    if not folder.is_dir():
-        return []
-    return sorted(path for path in folder.iterdir() if NAME.fullmatch(path.name))
-
-
 def read_manifest(path: Path) -> dict[str, Any]:
-    """A manifest whose fields are of the right kinds."""
+    """A manifest that is as it was written."""
     try:
         if path.stat().st_size > MAX_MANIFEST:
             raise CheckpointError("the manifest is too large")
         manifest = json.loads(path.read_bytes())
-        ok = isinstance(manifest, dict) and isinstance(manifest.get("arrays"), dict)
-        ok = ok and isinstance(manifest.get("about"), dict) and isinstance(manifest.get("schema"), int)
+        ok = isinstance(manifest, dict) and manifest.pop("sha256", None) == seal(manifest)
     except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"the manifest cannot be read: {error}") from None
     if not ok:
+        raise CheckpointError("the manifest is not what was written")
+    if manifest.get("schema") != SCHEMA:
+        raise CheckpointError(f"schema {manifest.get('schema')} is not {SCHEMA}, which this version reads")
+    if manifest.get("name") != path.stem:
+        raise CheckpointError(f"the manifest is that of {manifest.get('name')}")
+    if not all(isinstance(manifest.get(part), dict) for part in ("about", "arrays")):
         raise CheckpointError("the manifest is no manifest of a checkpoint")
-    if manifest["schema"] != SCHEMA:
-        raise CheckpointError(f"schema {manifest['schema']} is not {SCHEMA}, which this version reads")
     return manifest
+
+
+def read_arrays(path: Path, described: dict[str, Any]) -> dict[str, np.ndarray]:
+    """The arrays of a file, if they are those that its manifest describes."""
+    try:
+        arrays = safetensors.numpy.load_file(path)
+    except (OSError, MemoryError, *UNREADABLE) as error:
+        raise CheckpointError(f"the arrays cannot be read: {error}") from None
+    if set(arrays) != set(described):
+        raise CheckpointError("the arrays are not those of the manifest")
+    for name, array in arrays.items():
+        if describe(array) != described[name]:
+            raise CheckpointError(f"{name} is not what was written")
+    return arrays
 
 
 def load(path: Path, like: Any, config_digest: str) -> tuple[Any, dict[str, np.ndarray], dict[str, Any]]:
     """(state, extra, about) of the checkpoint with this manifest; `CheckpointError` says what is wrong."""
     manifest = read_manifest(path)
     if manifest["about"].get("config") != config_digest:
-        raise CheckpointError("belongs to a run with other settings")
-    try:
-        arrays = safetensors.numpy.load_file(path.with_suffix(".safetensors"))
-    except (OSError, MemoryError, *UNREADABLE) as error:
-        raise CheckpointError(f"the arrays cannot be read: {error}") from None
-    if set(arrays) != set(manifest["arrays"]):
-        raise CheckpointError("the arrays are not those of the manifest")
-    for name, array in arrays.items():
-        if describe(array) != manifest["arrays"][name]:
-            raise CheckpointError(f"{name} is not what was written")
+        raise OtherSettings(manifest["about"].get("settings"))
+    arrays = read_arrays(path.with_suffix(".safetensors"), manifest["arrays"])
     extra = {name.removeprefix(EXTRA): arrays.pop(name) for name in list(arrays) if name.startswith(EXTRA)}
     return unflatten(like, arrays), extra, manifest["about"]
-
-
-def set_aside(path: Path) -> None:
-    """Keep a bad checkpoint out of the way, under names that nothing reads."""
-    for file in (path, path.with_suffix(".safetensors")):
-        if file.exists():
-            file.replace(file.with_name(file.name + ".bad"))
-
-
-def prune(folder: Path, newest: int, milestone: int) -> None:
-    """Keep the newest few and those at a milestone; manifests go first, so that no half remains readable."""
-    manifests = found(folder)
-    for path in manifests[: max(0, len(manifests) - newest)]:
-        if int(path.stem.split("-")[0]) % milestone:
-            path.unlink(missing_ok=True)
-            path.with_suffix(".safetensors").unlink(missing_ok=True)

@@ -2,7 +2,9 @@
 
 import os
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any, NoReturn
 
@@ -10,11 +12,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from maestro import evaluate, experiment, runs, train
+from maestro import evaluate, experiment, files, runs, train
 from maestro.config import RunConfig
 from maestro.keeper import Keeper, Poisoned
 from maestro.logbook import Logbook
-from maestro.progress import Progress
+from maestro.measure import Metrics
+from maestro.progress import Progress, measured
 from maestro.runs import RunFolder
 from maestro.signals import Signals
 
@@ -48,29 +51,33 @@ class Driver:
         self.logbook = Logbook(folder.metrics, config.schedule.total_updates)
         self.keeper = Keeper(folder, config, self.logbook)
         self.device = ThreadPoolExecutor(1)  # so that signals are heard while it works
-        self.status: dict[str, Any] = {"total": config.schedule.total_updates, "updates": 0}
-        self.saved_at = time.monotonic()
+        self.status: dict[str, Any] = {"total": config.schedule.total_updates}
+        self.saved_at, self.saved_after = time.monotonic(), -1
         initial = partial(train.init, self.experiment, config.seed, config.seeds)
         restored = self.keeper.restore(jax.eval_shape(initial), progress)
         self.state = jax.jit(initial)() if restored is None else restored
+        self.began_after = int(self.state.updates)
 
     def run(self) -> None:
         """Train to the end; `Stopped` if that is not possible now."""
         try:
-            self.loop(self.compile())
+            self.loop()
             self.save()
             self.keeper.finish()
+            self.tell("finished")
         except OSError as error:
-            trouble = f"{self.folder.path}: {error.strerror}; the last complete checkpoint stands"
-            raise Stopped(1, f"{trouble}, go on with: maestro resume {self.folder.path}") from None
+            trouble = f"{error.strerror or error}; the last complete checkpoint stands"
+            self.fail(f"{self.folder.path}: {trouble}, go on with: {runs.resume_command(self.folder.path)}")
         except Poisoned:
-            raise Stopped(1, "the student is not finite; the last good checkpoint stands") from None
-        self.tell("finished")
+            self.fail("the state holds numbers that are not finite; the last good checkpoint stands")
 
-    def loop(self, chunk: Any) -> None:
+    def loop(self) -> None:
         """Chunk after chunk, each of as many cycles as fit into a short time."""
-        cycles = 1
-        while (updates := int(self.state.updates)) < self.config.schedule.total_updates:
+        cycles, total = 1, self.config.schedule.total_updates
+        self.save()
+        self.pause()
+        chunk = self.compile() if int(self.state.updates) < total else None
+        while (updates := int(self.state.updates)) < total:
             began, before = time.monotonic(), int(self.state.cycles)
             limits = jnp.int32(self.next_stop(updates)), jnp.int32(cycles)
             work = self.device.submit(lambda a=limits: jax.block_until_ready(chunk(self.state, *a)))  # type: ignore[misc]
@@ -78,7 +85,7 @@ class Driver:
                 self.stop("the chunk in progress took too long and is dropped")
             self.state, metrics = work.result()
             seconds = time.monotonic() - began
-            self.report(metrics, updates, seconds)
+            self.report(jax.device_get(metrics), seconds)
             self.pause()
             per_cycle = seconds / max(1, int(self.state.cycles) - before)
             cycles = int(min(LENGTH, max(1, CHUNK_SECONDS / per_cycle)))
@@ -87,19 +94,15 @@ class Driver:
         """The compiled chunk."""
         steps = jax.jit(partial(train.train_steps, self.experiment, LENGTH))
         nothing = jnp.int32(0)
-        self.save()
         self.progress.say("compiling (once; the result is cached)")
-        return self.interruptible(
-            self.device.submit(lambda: steps.lower(self.state, nothing, nothing).compile())
-        )
+        return self.interruptible(lambda: steps.lower(self.state, nothing, nothing).compile())
 
-    def interruptible(self, work: Future[Any]) -> Any:
+    def interruptible(self, work: Callable[[], Any], remark: str = "") -> Any:
         """The result of work that a stop may give up without loss."""
-        while not work.done():
-            if self.signals.received is not None:
-                self.stop()
-            time.sleep(0.02)
-        return work.result()
+        future = self.device.submit(work)
+        if not self.signals.wait(future, 0.0):
+            self.stop(remark)
+        return future.result()
 
     def next_stop(self, updates: int) -> int:
         """Where a chunk must not go beyond: an evaluation, a milestone, or the end."""
@@ -109,6 +112,7 @@ class Driver:
 
     def pause(self) -> None:
         """What is due between two chunks: a stop, an evaluation, a checkpoint."""
+        self.keeper.check()
         self.guard()
         if self.signals.received is not None:
             self.stop()
@@ -116,59 +120,52 @@ class Driver:
         if updates in evaluation_points(self.config) and updates > self.keeper.evaluated:
             self.evaluate(updates)
         due = time.monotonic() - self.saved_at > CHECKPOINT_SECONDS
-        if due or (updates and updates % self.config.schedule.interval == 0):
+        if due or (updates % self.config.schedule.interval == 0 and updates != self.saved_after):
             self.save()
 
     def guard(self) -> None:
-        """Stop after too many updates that were not finite; the state is still the last good one."""
-        if int(jnp.max(self.state.runs.learner.skipped_in_a_row)) >= MAX_SKIPPED:
+        """Stop after too many updates that were not finite; the student is still the last good one.
+
+        A resumed run gets as many attempts again.
+        """
+        attempts = int(self.state.updates) - self.began_after
+        if attempts >= MAX_SKIPPED <= int(jnp.max(self.state.runs.learner.skipped_in_a_row)):
             self.save()
             self.keeper.finish()
-            self.tell("failed")
             kept = f"{self.folder.path} keeps the last good state"
-            raise Stopped(1, f"{MAX_SKIPPED} updates in a row were not finite; {kept}")
+            self.fail(f"{MAX_SKIPPED} updates in a row were not finite; {kept}")
 
     def save(self) -> None:
         """Start writing a checkpoint."""
         self.keeper.save(self.state)
-        self.saved_at = time.monotonic()
+        self.saved_at, self.saved_after = time.monotonic(), int(self.state.updates)
 
     def stop(self, remark: str = "") -> NoReturn:
         """Save what there is, and tell how to go on."""
+        updates = int(self.state.updates)
         self.save()
         self.keeper.finish()
         self.tell("stopped")
-        parts = [
-            f"stopped at update {int(self.state.updates)}",
-            remark,
-            f"go on with: maestro resume {self.folder.path}",
-        ]
-        raise Stopped(self.signals.exit_code, "; ".join(part for part in parts if part))
+        parts = f"stopped at update {updates}", remark, f"go on with: {runs.resume_command(self.folder.path)}"
+        raise Stopped(self.signals.exit_code, "; ".join(filter(None, parts)))
 
-    def report(self, metrics: Any, before: int, seconds: float) -> None:
+    def fail(self, message: str) -> NoReturn:
+        """Note that the run cannot go on by itself, if that can still be written."""
+        with suppress(OSError):
+            self.tell("failed")
+        raise Stopped(1, message)
+
+    def report(self, metrics: Metrics, seconds: float) -> None:
         """Log a chunk, and show how it goes."""
         self.logbook.add(metrics)
-        metrics = jax.device_get(metrics)
-        active = metrics.active[:, 0]
-        updates = int(self.state.updates)
-        per_update = self.config.ppo.workers * self.config.ppo.rollout_length * self.config.seeds
-        if updates > before:
-            self.status["speed"] = (updates - before) / seconds
-            self.status["steps_per_second"] = self.status["speed"] * per_update
-        self.status |= {
-            "updates": updates,
-            "replay": float(metrics.trained[active].mean()),
-            "coplayer": int(np.bincount(metrics.coplayer[active].ravel()).argmax()),
-            "skipped": int(metrics.skipped[active].max()),
-            "return": finite_mean(metrics.student_return[active]),
-            "fill": finite_mean(metrics.buffer_fill[active]),
-        }
-        self.progress.show(self.status)
+        self.status |= measured(self.config.ppo, metrics, seconds)
+        self.progress.show(self.status | {"updates": int(self.state.updates)})
         self.tell("running", pid=os.getpid())
 
     def tell(self, state: str, **more: Any) -> None:
         """Note in the folder how far the run is."""
-        runs.write_status(self.folder, state=state, checkpoint=self.keeper.saved, **self.status, **more)
+        more |= {"updates": int(self.state.updates), "checkpoint": self.keeper.saved}
+        runs.write_status(self.folder, **{**self.status, **more, "state": state})
 
     @cached_property
     def games(self) -> Any:
@@ -178,18 +175,12 @@ class Driver:
 
     def evaluate(self, updates: int) -> None:
         """Games against fixed opponents."""
-        result = self.interruptible(self.device.submit(lambda: jax.device_get(self.games(self.state))))
+        result = self.interruptible(lambda: jax.device_get(self.games(self.state)))
         shares = {name: np.round(x.astype(float), 4).tolist() for name, x in result.items()}
-        runs.append(self.folder.evaluation, {"updates": updates, "won_drawn_lost": shares})
+        files.append(self.folder.evaluation, {"updates": updates, "won_drawn_lost": shares})
         self.keeper.evaluated = updates
         means = {name: np.mean(x, axis=0) for name, x in shares.items()}
         told = ", ".join(
             name + " " + "/".join(f"{share:.2f}" for share in mean) for name, mean in means.items()
         )
         self.progress.say(f"update {updates}: won/drawn/lost against {told}")
-
-
-def finite_mean(x: np.ndarray) -> float | None:
-    """The mean of what is finite."""
-    known = x[np.isfinite(x)]
-    return float(known.mean()) if known.size else None

@@ -1,6 +1,7 @@
 """The end of a run: agents as files, a last comparison on unseen levels, and something to look at."""
 
 import json
+import shlex
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -8,12 +9,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from maestro import checkpoint, evaluate, experiment, export, settings, train, video
+from maestro import checkpoint, evaluate, experiment, export, settings, shelf, train, video
 from maestro.checkpoint import CheckpointError
 from maestro.config import RunConfig
 from maestro.duel import duel
 from maestro.envs.lasertag.draw import draw
 from maestro.envs.lasertag.levels import TIME_LIMIT
+from maestro.files import write_file
 from maestro.progress import Progress
 from maestro.runs import RunError, RunFolder
 from maestro.train import Experiment, TrainState
@@ -38,16 +40,19 @@ def export_all(config: RunConfig, state: TrainState, out: Path) -> list[Path]:
     return paths
 
 
-def export_newest(folder: RunFolder, config: RunConfig, out: Path) -> list[Path]:
-    """The students of the newest good checkpoint."""
+def export_newest(folder: RunFolder, config: RunConfig, out: Path) -> tuple[list[Path], list[str]]:
+    """The students of the newest good checkpoint, as files; and what was wrong with newer ones."""
     like = jax.eval_shape(partial(train.init, experiment.build(config), config.seed, config.seeds))
-    reasons = []
-    for path in reversed(checkpoint.found(folder.checkpoints)):
+    remarks: list[str] = []
+    for path in reversed(shelf.found(folder.checkpoints)):
         try:
-            return export_all(config, checkpoint.load(path, like, settings.digest(config))[0], out)
+            state = checkpoint.load(path, like, settings.digest(config))[0]
         except CheckpointError as error:
-            reasons.append(f"{path.name}: {error}")
-    raise RunError(f"{folder.path} has no usable checkpoint" + "".join(f"\n  {reason}" for reason in reasons))
+            remarks.append(f"checkpoint {path.name}: {error}")
+            continue
+        out.mkdir(parents=True, exist_ok=True)
+        return export_all(config, state, out), remarks
+    raise RunError(f"{folder.path} has no usable checkpoint" + "".join(f"\n  {line}" for line in remarks))
 
 
 def last_games(run: Experiment, state: TrainState) -> dict[str, int]:
@@ -98,7 +103,7 @@ def finish(
         **games,
         "won_95": [low, high],
     }
-    (folder.path / "summary.json").write_text(json.dumps(summary, indent=1))
+    write_file(folder.path / "summary.json", json.dumps(summary, indent=1).encode())
     film(folder.path / "film.gif", run, state)
     lines = [
         "",
@@ -108,6 +113,6 @@ def finish(
         "Look at:",
         f"  {folder.path / 'film.gif'}  a game of theirs",
         f"  {folder.metrics}  what happened in training",
-        f"  maestro duel random --a {agents[0]} --b hunter",
+        f"  maestro duel random --a {shlex.quote(str(agents[0]))} --b hunter",
     ]
     progress.say("\n".join(lines))

@@ -1,12 +1,12 @@
 """Metrics of cycles -> JSON lines: means over windows of updates, exact whenever a run was interrupted."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from maestro import files
 from maestro.checkpoint import flatten
 from maestro.measure import Metrics
 
@@ -37,8 +37,7 @@ class Logbook:
     def flush(self) -> dict[str, Any]:
         """Write the mean of the waiting rows."""
         record = {"updates": self.updates, "cycles": len(self.rows), **summary(self.rows)}
-        with self.path.open("a") as file:
-            file.write(json.dumps(record) + "\n")
+        files.append(self.path, record)
         self.rows = []
         for listener in self.listeners:
             listener(record)

@@ -1,12 +1,17 @@
 """How a run is going, for a person: one live line on a terminal, plain lines elsewhere."""
 
+import os
 import sys
 import time
+from contextlib import suppress
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
+
+from maestro.config import PPOConfig
 
 EVERY = 10.0  # seconds between plain lines
 
@@ -16,6 +21,28 @@ def duration(seconds: float) -> str:
     hours, rest = divmod(int(max(0, seconds)), 3600)
     minutes, seconds = divmod(rest, 60)
     return f"{hours}h{minutes:02d}m" if hours else f"{minutes}m{seconds:02d}s" if minutes else f"{seconds}s"
+
+
+def finite_mean(x: np.ndarray) -> float | None:
+    """The mean of what is finite."""
+    known = x[np.isfinite(x)]
+    return float(known.mean()) if known.size else None
+
+
+def measured(config: PPOConfig, metrics: Any, seconds: float) -> dict[str, Any]:
+    """What a chunk's metrics, [cycles, seeds], say about how the run is going."""
+    active = metrics.active[:, 0]
+    updates, seeds = int(metrics.trained[active, 0].sum()), metrics.active.shape[1]
+    speed = updates / seconds
+    steps = config.workers * config.rollout_length * seeds
+    known = {"speed": speed, "steps_per_second": speed * steps} if updates else {}
+    return known | {
+        "replay": float(metrics.trained[active].mean()),
+        "coplayer": int(np.bincount(metrics.coplayer[active].ravel()).argmax()),
+        "skipped": int(metrics.skipped[active].max()),
+        "return": finite_mean(metrics.student_return[active]),
+        "fill": finite_mean(metrics.buffer_fill[active]),
+    }
 
 
 def line(status: dict[str, Any]) -> str:
@@ -34,10 +61,11 @@ def line(status: dict[str, Any]) -> str:
 
 
 class Progress:
-    """Shows the newest status; `say` prints a line that stays."""
+    """Shows the newest status; `say` prints a line that stays. That nobody reads is no reason to stop."""
 
     def __init__(self) -> None:
-        self.console = Console(file=sys.stdout, highlight=False, soft_wrap=not sys.stdout.isatty())
+        file = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+        self.console = Console(file=file, highlight=False, emoji=False)
         self.live: Live | None = None
         self.last = 0.0
 
@@ -49,19 +77,28 @@ class Progress:
 
     def __exit__(self, *error: Any) -> None:
         if self.live is not None:
-            self.live.__exit__(None, None, None)
+            with suppress(OSError):
+                self.live.__exit__(None, None, None)
 
     def show(self, status: dict[str, Any]) -> None:
         """The newest status; without a terminal not more often than every few seconds."""
         if self.live is not None:
-            self.live.update(Text(line(status), overflow="fold"))
+            with suppress(OSError):
+                self.live.update(Text(line(status), overflow="fold"))
         elif time.monotonic() - self.last >= EVERY:
             self.last = time.monotonic()
-            print(line(status), flush=True)
+            self.say(line(status))
 
     def say(self, text: str) -> None:
         """A line that stays."""
-        if self.live is not None:
-            self.console.print(text, markup=False)
-        else:
-            print(text, flush=True)
+        try:
+            self.console.print(text, markup=False, soft_wrap=True)
+            self.console.file.flush()
+        except OSError:
+            self.silence()
+
+    def silence(self) -> None:
+        """Nobody listens any more: go on without a word."""
+        self.live, self.console = None, Console(file=open(os.devnull, "w"))  # noqa: SIM115
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -1,19 +1,20 @@
 """A run on disk: one folder holds one cohort and explains itself."""
 
-import fcntl
 import json
-import os
 import platform
+import shlex
 import shutil
 import subprocess
 import time
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
-from maestro import settings
+import maestro
+from maestro import lock, settings
 from maestro.config import RunConfig
+from maestro.files import write_file
 from maestro.settings import SettingsError
 
 README = """\
@@ -22,7 +23,7 @@ config.toml: every setting; about.json: versions and device; status.json: how fa
 metrics.jsonl: a line per window of updates; evaluation.jsonl: games against fixed opponents.
 checkpoints/: `maestro resume` goes on from the newest; agents/: trained students, for `maestro duel`.
 """
-PACKAGES = ("maestro", "jax", "jaxlib", "flax", "optax", "numpy", "safetensors")
+PACKAGES = ("jax", "jaxlib", "flax", "optax", "numpy", "safetensors")
 
 
 class RunError(Exception):
@@ -61,34 +62,57 @@ class RunFolder:
 
 
 def create(path: Path, config: RunConfig, device: str) -> RunFolder:
-    """A new run folder with its configuration; refuses one that is in use for something else."""
-    if path.exists() and not path.is_dir():
-        raise RunError(f"{path} is a file, not a folder")
-    if path.is_dir() and any(path.iterdir()):
-        raise RunError(f"{path} is not empty; choose another --out, or go on with: maestro resume {path}")
+    """A new run folder with its configuration; refuses one that is in use for something else.
+
+    The configuration is written first and at once: from then on the folder is a run that can be resumed.
+    """
     folder = RunFolder(path)
+    refuse_used(folder)
     try:
-        folder.checkpoints.mkdir(parents=True)
-        folder.agents.mkdir()
-        about: dict[str, Any] = {
-            "versions": versions(),
-            "python": platform.python_version(),
-            "device": device,
-        }
-        about["commit"] = commit()
-        (path / "about.json").write_text(json.dumps(about, indent=1))
-        (path / "README").write_text(
-            README.format(method=config.method, seeds=config.seeds, version=versions()["maestro"])
-        )
-        folder.config.write_text(settings.to_toml(config))
+        path.mkdir(parents=True, exist_ok=True)
+        with lock.hold(path):
+            refuse_used(folder)
+            write_file(folder.config, settings.to_toml(config).encode())
+        furnish(folder, config, device)
     except OSError as error:
         raise RunError(f"{path}: cannot be written: {error.strerror}") from None
+    except lock.Locked as error:
+        raise RunError(str(error)) from None
     return folder
+
+
+def refuse_used(folder: RunFolder) -> None:
+    """A new run needs a folder that is empty, but for what a run killed at its very start has left."""
+    path = folder.path
+    if path.exists() and not path.is_dir():
+        raise RunError(f"{path} is a file, not a folder")
+    if folder.config.exists():
+        raise RunError(f"{path} holds a run; choose another --out, or go on with: {resume_command(path)}")
+    if path.is_dir() and {file.name for file in path.iterdir()} - {"lock", "config.toml.part"}:
+        raise RunError(f"{path} is not empty; choose another --out")
+
+
+def resume_command(path: Path) -> str:
+    """How to go on with a run, as it can be pasted."""
+    return f"maestro resume {shlex.quote(str(path))}"
+
+
+def furnish(folder: RunFolder, config: RunConfig, device: str) -> None:
+    """What is not there yet of the folders and the files that explain the run."""
+    folder.checkpoints.mkdir(exist_ok=True)
+    folder.agents.mkdir(exist_ok=True)
+    known = versions()
+    readme = README.format(method=config.method, seeds=config.seeds, version=known["maestro"])
+    if not (folder.path / "README").exists():
+        write_file(folder.path / "README", readme.encode())
+    if not (folder.path / "about.json").exists():
+        about = {"versions": known, "python": platform.python_version(), "device": device}
+        write_file(folder.path / "about.json", json.dumps({**about, "commit": commit()}, indent=1).encode())
 
 
 def versions() -> dict[str, str]:
     """Of the packages that decide what a run computes."""
-    return {name: metadata.version(name) for name in PACKAGES}
+    return {"maestro": maestro.__version__, **{name: metadata.version(name) for name in PACKAGES}}
 
 
 def commit() -> str | None:
@@ -110,59 +134,9 @@ def open_run(path: Path) -> tuple[RunFolder, RunConfig]:
         raise RunError(f"{folder.config} is damaged:\n{error}") from None
 
 
-def lock(folder: RunFolder) -> TextIO:
-    """Held while the returned file is open, and given back by the system however the process ends."""
-    try:
-        file = (folder.path / "lock").open("a+")
-    except OSError as error:
-        raise RunError(f"{folder.path}: cannot be written: {error.strerror}") from None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.seek(0)
-        holder = file.read().strip() or "unknown"
-        file.close()
-        raise RunError(f"{folder.path} is in use by process {holder}") from None
-    file.truncate(0)
-    file.write(str(os.getpid()))
-    file.flush()
-    return file
-
-
-def is_locked(folder: RunFolder) -> bool:
-    """Whether a process is working on the run."""
-    try:
-        with (folder.path / "lock").open() as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            return False
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-
-
-def append(path: Path, record: dict[str, Any]) -> None:
-    """One JSON line more."""
-    with path.open("a") as file:
-        file.write(json.dumps(record) + "\n")
-
-
-def truncate(path: Path, size: int) -> None:
-    """Forget the lines after a checkpoint; they will be written again."""
-    if path.exists() and path.stat().st_size > size:
-        os.truncate(path, size)
-
-
-def file_size(path: Path) -> int:
-    """Bytes, 0 if there is no file."""
-    return path.stat().st_size if path.exists() else 0
-
-
 def write_status(folder: RunFolder, **status: Any) -> None:
     """How far the run is, replaced as a whole."""
-    partial = folder.status.with_suffix(".part")
-    partial.write_text(json.dumps({**status, "time": time.time()}))
-    partial.replace(folder.status)
+    write_file(folder.status, json.dumps({**status, "time": time.time()}).encode(), durable=False)
 
 
 def read_status(folder: RunFolder) -> dict[str, Any]:

@@ -1,15 +1,18 @@
-"""Stopping in good order: the first SIGINT or SIGTERM is a request, the second one ends the process."""
+"""Stopping in good order: the first SIGINT, SIGTERM or SIGHUP is a request, the second ends the process."""
 
 import os
 import signal
-import sys
 import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
 GRACE = 7.0  # seconds that a chunk may still take after the request
+ASKED = b"\nmaestro: stopping in good order, a few seconds; once more to abort\n"
+ABORTED = b"maestro: aborted; the last checkpoint stands\n"
+STDERR = 2
 
 
 class Signals:
@@ -21,8 +24,9 @@ class Signals:
         self.before: dict[int, Any] = {}
 
     def __enter__(self) -> "Signals":
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self.before[number] = signal.signal(number, self.handle)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+                self.before[number] = signal.signal(number, self.handle)
         return self
 
     def __exit__(self, *error: Any) -> None:
@@ -31,8 +35,9 @@ class Signals:
 
     def handle(self, number: int, frame: FrameType | None) -> None:
         """The first time: note it. The second time: end at once."""
+        with suppress(OSError):  # the terminal may be gone
+            os.write(STDERR, ASKED if self.received is None else ABORTED)
         if self.received is not None:
-            os.write(sys.stderr.fileno(), b"maestro: aborted; the last checkpoint stands\n")
             os._exit(128 + number)
         self.received, self.at = number, time.monotonic()
 
@@ -41,12 +46,12 @@ class Signals:
         """What a process that stops for this signal returns."""
         return 128 + (self.received or 0)
 
-    def wait(self, work: Future[Any]) -> bool:
+    def wait(self, work: Future[Any], grace: float = GRACE) -> bool:
         """Wait for work in another thread; False if a stop was asked for and the grace is over."""
         while True:
             try:
-                work.result(timeout=0.05)
+                work.result(timeout=0.02)
                 return True
             except NotYet:
-                if self.received is not None and time.monotonic() - self.at > GRACE:
+                if self.received is not None and time.monotonic() - self.at > grace:
                     return False

@@ -2,16 +2,19 @@
 
 import os
 import sys
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jax
 
-from maestro import experiment, runs
+from maestro import experiment, lock, runs
 from maestro.cli.arguments import Mistake
 from maestro.config import RunConfig
 from maestro.driver import Driver, Stopped
 from maestro.finish import finish
+from maestro.lock import Locked
 from maestro.progress import Progress
 from maestro.runs import RunError, RunFolder
 from maestro.settings import SettingsError
@@ -55,28 +58,38 @@ def conduct(folder: RunFolder, config: RunConfig, wandb: bool = False) -> None:
     """Train a run to its end, under its lock; the process ends here if it is stopped."""
     use_cache()
     try:
-        lock = runs.lock(folder)
-    except RunError as error:
+        with lock.hold(folder.path), Signals() as signals, Progress() as progress:
+            work(folder, config, progress, signals, wandb)
+    except (Locked, RunError) as error:
         raise Mistake(str(error)) from None
-    with lock, Signals() as signals, Progress() as progress:
-        progress.say(
-            f"{config.method}, {config.seeds} seed(s), on {jax.devices()[0].device_kind}: {folder.path}"
-        )
-        try:
-            driver = Driver(folder, config, progress, signals)
-            if wandb:
-                driver.logbook.listeners.append(wandb_listener(folder, config))
-            driver.run()
-            finish(folder, config, driver.experiment, driver.state, progress)
-        except Stopped as stopped:
-            leave(progress, stopped)
+
+
+def work(folder: RunFolder, config: RunConfig, progress: Progress, signals: Signals, wandb: bool) -> None:
+    """The run itself."""
+    device = jax.devices()[0].device_kind
+    progress.say(f"{config.method}, {config.seeds} seed(s), on {device}: {folder.path}")
+    try:
+        runs.furnish(folder, config, device)
+        driver = Driver(folder, config, progress, signals)
+        if wandb:
+            driver.logbook.listeners.append(wandb_listener(folder, config))
+        driver.run()
+        end = partial(finish, folder, config, driver.experiment, driver.state, progress)
+        driver.interruptible(end, "training is complete, only the last comparison is missing")
+    except Stopped as stopped:
+        leave(progress, stopped)
+    except OSError as error:
+        again = runs.resume_command(folder.path)
+        leave(progress, Stopped(1, f"{folder.path}: {error.strerror or error}; go on with: {again}"))
 
 
 def leave(progress: Progress, stopped: Stopped) -> None:
     """End at once: work that was given up may still run in another thread."""
     progress.__exit__()
-    print(f"maestro: {stopped}", file=sys.stderr, flush=True)
-    sys.stdout.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, AttributeError):  # nobody may be listening
+            stream.write(f"maestro: {stopped}\n" if stream is sys.stderr else "")
+            stream.flush()
     os._exit(stopped.code)
 
 

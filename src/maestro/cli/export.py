@@ -1,5 +1,6 @@
 """`maestro export`: the students of a run as files that stand alone."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -33,7 +34,12 @@ def export(
         folder, config = runs.open_run(run)
         if out is not None:
             make_folder("--out", out)
-        for path in export_newest(folder, config, out or folder.agents):
-            print(path)
+        paths, remarks = export_newest(folder, config, out or folder.agents)
     except RunError as error:
         raise Mistake(str(error)) from None
+    except OSError as error:
+        raise Mistake(f"{out or folder.agents}: cannot be written ({error.strerror})") from None
+    for remark in remarks:
+        print(f"maestro: {remark}", file=sys.stderr)
+    for path in paths:
+        print(path)

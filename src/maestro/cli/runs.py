@@ -1,17 +1,24 @@
 """`maestro runs`: a table of runs."""
 
+import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 
-from maestro import runs
+from maestro import lock, runs, settings
 from maestro.cli.arguments import Mistake, parse
+from maestro.config import PRESETS, RunConfig
 from maestro.progress import duration
 from maestro.runs import RunError, RunFolder
 
-COLUMNS = ("run", "method", "workers x steps", "seeds", "updates", "updates/s", "checkpoint", "state")
+COLUMNS = ("run", "method", "preset", "seeds", "updates", "updates/s", "checkpoint", "state")
+
+
+ENDS = ("finished", "stopped", "failed")
+PIPE_WIDTH = 200  # columns where there is no terminal
 
 
 def main(arguments: list[str]) -> None:
@@ -32,6 +39,7 @@ def table(
         folder: Where to look.
     """
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     found = runs.list_runs(folder)
@@ -39,30 +47,46 @@ def table(
         raise Mistake(f"{str(folder)!r}: no run there; maestro train makes one")
     shown = Table(*COLUMNS, box=None)
     for run in found:
-        shown.add_row(*map(str, row(run)))
-    Console().print(shown)
+        shown.add_row(*map(escape, row(run)))
+    shown.columns[0].overflow = "fold"
+    width = None if sys.stdout and sys.stdout.isatty() else PIPE_WIDTH
+    Console(emoji=False, width=width).print(shown)
 
 
-def row(run: RunFolder) -> list[Any]:
+def row(run: RunFolder) -> list[str]:
     """One run, as far as it can be read."""
+    path = str(run.path)
     try:
         _, config = runs.open_run(run.path)
     except RunError:
-        return [run.path, "?", "", "", "", "", "", "damaged config.toml"]
+        return [path, "?", "?", "?", "?", "?", "?", "damaged: config.toml"]
     status = runs.read_status(run)
-    total = config.schedule.total_updates
-    speed = status.get("speed")
-    size = f"{config.ppo.workers} x {config.ppo.rollout_length}"
-    progress = f"{status.get('updates', 0)}/{total}"
-    return [run.path, config.method, size, config.seeds, progress, f"{speed:.2f}" if speed else "",
-            status.get("checkpoint", ""), state(run, status)]  # fmt: skip
+    progress = f"{number(status, 'updates', '.0f') or 0}/{config.schedule.total_updates}"
+    return [path, config.method, preset(config), str(config.seeds), progress, number(status, "speed", ".2f"),
+            number(status, "checkpoint", ".0f"), state(run, status)]  # fmt: skip
+
+
+def number(status: dict[str, Any], name: str, form: str) -> str:
+    """A number of the status, nothing where it is none."""
+    value = status.get(name)
+    return f"{value:{form}}" if type(value) in (int, float) else ""
+
+
+def preset(config: RunConfig) -> str:
+    """The nearest preset, and in how many settings the run differs from it."""
+    changes = {}
+    for name, known in PRESETS.items():
+        known = replace(known, method=config.method, seeds=config.seeds, seed=config.seed)
+        changes[name] = len(settings.difference(known, config))
+    nearest = min(changes, key=lambda name: changes[name])
+    return f"{nearest}, {changes[nearest]} changed" if changes[nearest] else nearest
 
 
 def state(run: RunFolder, status: dict[str, Any]) -> str:
-    """Running, finished, stopped, or interrupted without having been able to say so."""
-    if runs.is_locked(run):
+    """Running, finished, stopped, failed, or interrupted without having been able to say so."""
+    if lock.is_held(run.path):
         return "running"
-    known = status.get("state", "interrupted")
-    known = "interrupted" if known == "running" else known
-    ago = f", {duration(time.time() - status['time'])} ago" if isinstance(status.get("time"), float) else ""
-    return known + ago
+    known = status.get("state") if status.get("state") in ENDS else "interrupted"
+    if type(status.get("time")) not in (int, float):
+        return str(known)
+    return f"{known}, {duration(time.time() - status['time'])} ago"
