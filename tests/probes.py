@@ -218,4 +218,5 @@ def record(exp, state, cycles):
         state, measured = step(state)
         states.append(jax.device_get(state))
         metrics.append(jax.device_get(measured))
+    jax.effects_barrier()
     return states, metrics, step._cache_size()

@@ -45,6 +45,15 @@ class FirstSeatWins(Probe):
 
 
 @dataclass(frozen=True)
+class LevelDecides(FirstSeatWins):
+    """The first seat wins on levels of even number, the second on the others."""
+
+    def reward(self, level, state, actions):
+        gain = jnp.where(level.number % 2 == 0, 1, -1)
+        return jnp.stack([gain, -gain])
+
+
+@dataclass(frozen=True)
 class NobodyWins(FirstSeatWins):
     def reward(self, level, state, actions):
         return jnp.zeros(2)
@@ -72,10 +81,11 @@ def test_a_game_without_a_lead_is_a_draw() -> None:
     np.testing.assert_array_equal(shares(play(NobodyWins(), Guesser(0.5), Guesser(0.5))), [0, 1, 0])
 
 
-def test_the_level_is_the_one_of_its_place() -> None:
-    """Who always knows the right action of the level beats who never does."""
-    assert (play(Race(), Guesser(1.0), Guesser(0.0), count=512) == 1).all()
-    assert (play(Race(), Guesser(0.0), Guesser(1.0), count=512) == -1).all()
+def test_each_result_belongs_to_the_level_of_its_place() -> None:
+    seat = np.tile([1, -1], 4)
+    favoured = np.where(levels(8).number % 2 == 0, 1, -1)
+    np.testing.assert_array_equal(play(LevelDecides(), Guesser(0.5), Guesser(0.5)), seat * favoured)
+    assert set(favoured[::2]) == set(favoured[1::2]) == {1, -1}
 
 
 def test_the_stronger_player_wins_more_from_both_seats() -> None:
