@@ -3,7 +3,7 @@ PYTHON ?= python3
 # An NVIDIA GPU is used where nvidia-smi answers; `make train CUDA=` stays on the CPU.
 CUDA ?= $(shell nvidia-smi -L >/dev/null 2>&1 && echo ,cuda)
 # What `make train` runs.
-TRAIN ?= duel FourRooms --a random --b hunter
+TRAIN ?= train lasertag --preset tiny
 
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
@@ -14,10 +14,10 @@ train: .venv/.base
 	$(BIN)/maestro $(TRAIN)
 
 test: .venv/.dev
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-long: .venv/.dev
-	$(BIN)/python -m pytest -n 2 -m long
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m long
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

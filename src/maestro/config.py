@@ -152,6 +152,7 @@ FAST = RunConfig(
         buffer_size=4096, member_buffer_size=2048, temperature=1.0, empty="optimistic"
     ),
     schedule=ScheduleConfig(kind="parallel", total_updates=500, interval=100),
+    evaluation=EvaluationConfig(times=10),
 )
 
 TINY = replace(

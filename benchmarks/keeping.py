@@ -1,0 +1,77 @@
+"""What checkpoints and the guard against non-finite updates cost, with the state of preset `fast`.
+
+    python benchmarks/keeping.py [--seeds 5]
+
+A checkpoint holds up the run only while the state is copied to the host; hashing and writing happen
+in another thread. The guard is timed alone: its checks and selections over parameters and Adam's
+state, once per update.
+"""
+
+import argparse
+import tempfile
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from maestro import experiment, runs, train
+from maestro.config import FAST
+from maestro.driver import CHECKPOINT_SECONDS
+from maestro.keeper import Keeper
+from maestro.logbook import Logbook
+from maestro.ppo import Learner
+
+REPEATS = 5
+
+
+def guard(learner: Learner, norms: Any) -> Any:
+    """What `ppo.update` does for the guard."""
+    finite = jnp.all(jnp.isfinite(norms)) & jnp.all(jnp.isfinite(norms + 1))
+    kept = (learner.params, learner.optimiser)
+    changed = jax.tree.map(lambda x: x + 1, kept)
+    return jax.tree.map(lambda a, b: jnp.where(finite, a, b), changed, kept)
+
+
+def median_seconds(work: Any) -> float:
+    """The median of a few repeats."""
+    found = []
+    for _ in range(REPEATS):
+        began = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - began)
+    return sorted(found)[REPEATS // 2]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=5)
+    config = replace(FAST, seeds=parser.parse_args().seeds)
+    state = jax.jit(partial(train.init, experiment.build(config), 0, config.seeds))()
+    with tempfile.TemporaryDirectory() as path:
+        folder = runs.create(Path(path) / "run", config, jax.devices()[0].device_kind)
+        keeper = Keeper(folder, config, Logbook(folder.metrics, config.schedule.total_updates))
+        blocking, complete = [], []
+        for number in range(REPEATS):
+            began = time.perf_counter()
+            keeper.save(state.replace(cycles=jnp.int32(number)))
+            blocking.append(time.perf_counter() - began)
+            keeper.finish()
+            complete.append(time.perf_counter() - began)
+        size = max(file.stat().st_size for file in folder.checkpoints.iterdir())
+    held = sorted(blocking)[REPEATS // 2]
+    print(f"{jax.devices()[0].device_kind}: a checkpoint of {size / 1e6:.0f} MB")
+    print(f"  holds up the run for {held:.3f} s, complete after {sorted(complete)[REPEATS // 2]:.3f} s")
+    print(f"  every {CHECKPOINT_SECONDS:.0f} s: {held / CHECKPOINT_SECONDS:.2%} of the time")
+    norms = jnp.ones((config.seeds, config.ppo.epochs * config.ppo.minibatches))
+    compiled = jax.jit(jax.vmap(guard)).lower(state.runs.learner, norms).compile()
+    jax.block_until_ready(compiled(state.runs.learner, norms))
+    seconds = median_seconds(lambda: jax.block_until_ready(compiled(state.runs.learner, norms)))
+    print(f"  the guard takes {1e3 * seconds:.2f} ms per update of all seeds")
+
+
+if __name__ == "__main__":
+    main()
