@@ -20,6 +20,7 @@ from maestro.measure import Metrics
 from maestro.progress import Progress, measured
 from maestro.runs import RunFolder
 from maestro.signals import Signals
+from maestro.train import TrainState
 
 LENGTH = 32  # cycles in a compiled chunk, at most
 CHUNK_SECONDS = 2.0  # how long a chunk should take
@@ -55,8 +56,12 @@ class Driver:
         self.saved_at, self.saved_after = time.monotonic(), -1
         initial = partial(train.init, self.experiment, config.seed, config.seeds)
         restored = self.keeper.restore(jax.eval_shape(initial), progress)
-        self.state = jax.jit(initial)() if restored is None else restored
+        self.state = self.start(initial) if restored is None else restored
         self.began_after = int(self.state.updates)
+
+    def start(self, initial: Callable[[], TrainState]) -> TrainState:
+        """The state before training."""
+        return jax.jit(initial)()
 
     def run(self) -> None:
         """Train to the end; `Stopped` if that is not possible now."""

@@ -73,7 +73,7 @@ def mean(values: list[np.ndarray]) -> np.ndarray:
     return np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan)
 
 
-def listed(x: np.ndarray) -> Any:
+def listed(x: Any) -> Any:
     """Nested lists with null for NaN, six digits."""
     if x.ndim == 0:
         return None if not np.isfinite(x) else float(f"{float(x):.6g}")

@@ -64,8 +64,7 @@ class Progress:
     """Shows the newest status; `say` prints a line that stays. That nobody reads is no reason to stop."""
 
     def __init__(self) -> None:
-        file = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
-        self.console = Console(file=file, highlight=False, emoji=False)
+        self.console = Console(file=sys.stdout, highlight=False, emoji=False)
         self.live: Live | None = None
         self.last = 0.0
 
@@ -92,8 +91,10 @@ class Progress:
     def say(self, text: str) -> None:
         """A line that stays."""
         try:
-            self.console.print(text, markup=False, soft_wrap=True)
-            self.console.file.flush()
+            if self.live is None:  # by itself, as the console ends the process where nobody reads
+                print(text, file=self.console.file, flush=True)
+            else:
+                self.console.print(text, markup=False, soft_wrap=True)
         except OSError:
             self.silence()
 

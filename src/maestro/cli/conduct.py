@@ -87,7 +87,7 @@ def leave(progress: Progress, stopped: Stopped) -> None:
     """End at once: work that was given up may still run in another thread."""
     progress.__exit__()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, AttributeError):  # nobody may be listening
+        with suppress(OSError):  # nobody may be listening
             stream.write(f"maestro: {stopped}\n" if stream is sys.stderr else "")
             stream.flush()
     os._exit(stopped.code)

@@ -49,7 +49,7 @@ def table(
     for run in found:
         shown.add_row(*map(escape, row(run)))
     shown.columns[0].overflow = "fold"
-    width = None if sys.stdout and sys.stdout.isatty() else PIPE_WIDTH
+    width = None if sys.stdout.isatty() else PIPE_WIDTH
     Console(emoji=False, width=width).print(shown)
 
 

@@ -1,0 +1,55 @@
+"""What must stay the same however long a run is: memory, open files, compiled programs."""
+
+import gc
+import os
+from pathlib import Path
+
+import pytest
+
+from maestro import driver, experiment, runs
+from runs_helpers import QuickDriver, micro, on_probe, quick_games
+
+UPDATES = 20_000
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def resident():
+    """Bytes of this process in memory."""
+    gc.collect()
+    return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
+
+
+def open_files():
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+class Watched(QuickDriver):
+    """Notes memory and open files every now and then."""
+
+    noted: list = []
+
+    def pause(self):
+        super().pause()
+        if int(self.state.updates) // 1000 > len(self.noted):
+            self.keeper.finish()
+            self.noted.append((int(self.state.updates), resident(), open_files()))
+
+
+@pytest.mark.long
+def test_memory_files_and_programs_stay_the_same(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(experiment, "build", on_probe())
+    monkeypatch.setattr(driver, "CHECKPOINT_SECONDS", 0.5)
+    config = micro("maestro", {"total_updates": UPDATES, "interval": 2000})
+    watched = Watched(runs.create(tmp_path / "run", config, "cpu"), config)
+    watched.noted = []
+    watched.run()
+    warm, end = watched.noted[len(watched.noted) // 10], watched.noted[-1]
+    growth = end[1] / warm[1] - 1
+    with capsys.disabled():
+        print(
+            f"\n{warm[0]} to {end[0]} updates: {warm[1] / 1e6:.1f} to {end[1] / 1e6:.1f} MB ({growth:+.2%})"
+        )
+    assert growth < 0.01
+    assert len({files for _, _, files in watched.noted}) == 1
+    assert quick_games("race", config)._cache_size() == 1
+    assert end[0] >= UPDATES - 1000
