@@ -61,7 +61,7 @@ def test_a_process_that_is_killed_and_resumed_ends_as_one_that_was_not(tmp_path,
     code, out, _ = call(*new_run(whole, config))
     assert code == 0 and "The trained student against its own first co-player" in out
     process = start(*new_run(broken, config))
-    wait_for_updates(broken, process, 250)
+    wait_for_updates(broken, process, 150)
     process.kill()
     process.communicate()
     assert process.returncode == -signal.SIGKILL
