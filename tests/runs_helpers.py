@@ -21,7 +21,7 @@ from maestro.progress import Progress
 from maestro.signals import Signals
 
 CACHE = Path(__file__).parent.parent / ".cache" / "jax"
-PATIENCE = 120  # seconds to wait for another process on a busy machine
+PATIENCE = 300  # seconds to wait for another process on a busy machine
 QUICK = {**probes.QUICK, "xla_cpu_use_fusion_emitters": False}
 ENDLESS = {"total_updates": 20_000, "interval": 10_000}
 
@@ -145,9 +145,12 @@ def environment(**more):
     return {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": quick, **cache, **more}
 
 
-def start(*arguments, streams=subprocess.PIPE, **more):
-    """Another process that runs a command on the probe game."""
-    command = [sys.executable, __file__, *map(str, arguments)]
+PROBE, LASERTAG = (__file__,), ("-m", "maestro")
+
+
+def start(*arguments, streams=subprocess.PIPE, game=PROBE, **more):
+    """Another process that runs a command, on the probe game unless told otherwise."""
+    command = [sys.executable, *game, *map(str, arguments)]
     pipes = {"stdout": streams, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, env=environment(**more), **pipes)
 

@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import pytest
 
 from maestro import experiment, lock, runs, settings, shelf
 from maestro.driver import Stopped
+from maestro.signals import GRACE
 from runs_helpers import (
     ENDLESS,
     PATIENCE,
@@ -102,6 +104,32 @@ def test_a_request_while_compiling_stops_at_once(tmp_path):
     code, errors, seconds = stopped(process)
     assert code == 130 and seconds < 10 and "stopped at update 0; go on with: maestro resume" in errors
     assert restorable(tmp_path / "run", LONG_RUN) == 1
+
+
+def test_a_chunk_that_takes_too_long_is_dropped(tmp_path, monkeypatch):
+    driver = driver_on("race", tmp_path, monkeypatch, SHORT_RUN)
+    release = threading.Event()
+
+    def chunk(*_):
+        driver.signals.received, driver.signals.at = signal.SIGTERM, time.monotonic() - GRACE
+        release.wait(PATIENCE)
+
+    driver.compile = lambda: chunk
+    with pytest.raises(Stopped, match="stopped at update 0; the chunk in progress took too long") as stop:
+        driver.run()
+    release.set()
+    assert stop.value.code == 143 and restorable(driver.folder.path, SHORT_RUN) == 1
+
+
+def test_a_request_during_the_last_comparison_is_heard_at_once(tmp_path, monkeypatch):
+    driver = driver_on("race", tmp_path, monkeypatch, SHORT_RUN)
+    driver.run()
+    release = threading.Event()
+    driver.signals.received = signal.SIGINT
+    with pytest.raises(Stopped, match="stopped at update 8; only the film is missing; go on with") as stop:
+        driver.interruptible(lambda: release.wait(PATIENCE), "only the film is missing")
+    release.set()
+    assert stop.value.code == 130
 
 
 def test_two_requests_abort(tmp_path):

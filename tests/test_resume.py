@@ -11,6 +11,7 @@ from maestro import experiment, runs, shelf
 from maestro.methods import METHODS
 from runs_helpers import (
     ENDLESS,
+    LASERTAG,
     Killed,
     QuickDriver,
     call,
@@ -71,6 +72,23 @@ def test_a_process_that_is_killed_and_resumed_ends_as_one_that_was_not(tmp_path,
     assert code == 0 and f"checkpoint {bad.name}: " in out and "is not what was written; set aside" in out
     assert newest(broken) == newest(whole)
     assert bad.with_name(bad.name + ".bad").exists()
+
+
+@pytest.mark.long
+def test_lasertag_killed_and_resumed_ends_as_one_that_was_not(tmp_path):
+    small = {"hidden": 8, "filters": 2, "heads": (8,)}
+    config = micro("maestro", {"total_updates": 300, "interval": 100}, agent=small, game={"max_size": 7})
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    assert call(*new_run(whole, config), game=LASERTAG)[0] == 0
+    process = start(*new_run(broken, config), game=LASERTAG)
+    wait_for_updates(broken, process, 120)
+    process.kill()
+    process.communicate()
+    code, out, _ = call("resume", broken, game=LASERTAG)
+    assert code == 0 and "resuming at update 100" in out
+    assert newest(broken) == newest(whole)
+    assert (broken / "summary.json").read_text() == (whole / "summary.json").read_text()
+    assert (broken / "film.gif").stat().st_size > 0
 
 
 def test_an_evaluation_that_a_stop_came_before_is_made_up_for(tmp_path, probe):
