@@ -166,20 +166,21 @@ def replay_decision(
 ) -> Bool[Array, ""]:
     """Whether this cycle replays and trains: one decision for all workers of all seeds.
 
-    No seed replays before every seed has a warm buffer. Beyond that `coin` tosses, and `parallel`
-    replays unless a seed has chosen a co-player whose buffer is not warm yet.
+    A single run replays only if the co-player it has chosen has a warm buffer; `coin` then tosses.
+    Several seeds toss as soon as each has a warm buffer, and those that have chosen another
+    redraw; under `parallel`, which always replays, that would starve newcomers, so they wait.
     """
     teacher = experiment.teacher
     if teacher.method.levels is Source.NEW:
         return jnp.bool_(True)
     warm = jax.vmap(lambda c: curriculum.warm(teacher, c))(runs.curriculum)
-    possible = jnp.all(jnp.any(warm, axis=1))
-    if experiment.schedule.kind == "coin":
-        return possible & (jax.random.uniform(key) < teacher.config.replay_rate)
-    if teacher.config.coplayer_per == "worker":
-        return possible
-    chosen = jax.vmap(lambda k, c: curriculum.choose(k, teacher, c))(keys, runs.curriculum)
-    return possible & jnp.all(jnp.take_along_axis(warm, chosen[:, None], axis=1))
+    tosses = experiment.schedule.kind == "coin"
+    if teacher.config.coplayer_per == "worker" or (tosses and len(keys) > 1):
+        ready = jnp.all(jnp.any(warm, axis=1))
+    else:
+        chosen = jax.vmap(lambda k, c: curriculum.choose(k, teacher, c))(keys, runs.curriculum)
+        ready = jnp.all(jnp.take_along_axis(warm, chosen[:, None], axis=1))
+    return ready & (jax.random.uniform(key) < teacher.config.replay_rate) if tosses else ready
 
 
 def train_step(
