@@ -14,10 +14,10 @@ train: .venv/.base
 	$(BIN)/maestro $(TRAIN)
 
 test: .venv/.dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-long: .venv/.dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m long
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m long
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

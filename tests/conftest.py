@@ -8,6 +8,7 @@ os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import jax
+import pytest
 from jaxtyping import install_import_hook
 
 install_import_hook("maestro", "beartype.beartype")
@@ -15,3 +16,12 @@ install_import_hook("maestro", "beartype.beartype")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".cache" / "jax"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+
+# Two processes share the files; the longest come first, so that neither waits for the other at the end.
+LONGEST = ("test_resume", "test_methods", "test_faults", "test_train", "test_probes", "test_lasertag_players")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files in the order in which they should start."""
+    place = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(LONGEST)))

@@ -15,7 +15,11 @@ from maestro.envs.base import Discrete
 
 VIEW = (3, 3, 1)
 LEVELS = 48
-QUICK = {"xla_backend_optimization_level": 0}  # compiling takes longer than running here
+QUICK = {  # compiling takes longer than running here
+    "xla_backend_optimization_level": 0,
+    "xla_cpu_use_fusion_emitters": False,
+    "xla_cpu_parallel_codegen_split_count": 1,
+}
 
 
 class Level(PyTreeNode):
@@ -208,6 +212,11 @@ def experiment(run=SMALL, env=None, agent=None, generate=None, num_levels=None):
     generate = generate or env.sample_level
     teacher = Teacher(run.curriculum, method, generate, run.ppo.workers, members, num_levels)
     return train.Experiment(env, agent or SmallAgent(), teacher, run.ppo, run.schedule)
+
+
+def start(exp, seed, seeds):
+    """The state before training."""
+    return jax.jit(lambda: train.init(exp, seed, seeds), compiler_options=QUICK)()
 
 
 def record(exp, state, cycles):

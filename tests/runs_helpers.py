@@ -22,7 +22,7 @@ from maestro.signals import Signals
 
 CACHE = Path(__file__).parent.parent / ".cache" / "jax"
 PATIENCE = 300  # seconds to wait for another process on a busy machine
-QUICK = {**probes.QUICK, "xla_cpu_use_fusion_emitters": False}
+QUICK = probes.QUICK
 ENDLESS = {"total_updates": 20_000, "interval": 10_000}
 
 
@@ -137,7 +137,8 @@ def restorable(folder, config):
 
 def environment(**more):
     """Of another process: programs compiled quickly, and kept."""
-    quick = "--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0"
+    flags = {**QUICK, "xla_cpu_multi_thread_eigen": False}
+    quick = " ".join(f"--{name}={str(value).lower()}" for name, value in flags.items())
     cache = {
         "JAX_COMPILATION_CACHE_DIR": str(CACHE),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1",

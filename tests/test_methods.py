@@ -13,7 +13,7 @@ from maestro.agents.lasertag import LaserTagAgent
 from maestro.curriculum import Source
 from maestro.envs.lasertag.game import LaserTag
 from maestro.methods import METHODS, self_play
-from probes import CountingAgent, Race, SmallAgent, experiment, record, with_changes
+from probes import CountingAgent, Race, SmallAgent, experiment, record, start, with_changes
 
 SEEDS, CYCLES, DRAWS = 2, 34, 4096
 BUFFERED = [name for name, method in METHODS.items() if method.levels is not Source.NEW]
@@ -45,7 +45,7 @@ class Recording(NamedTuple):
 def recorded(run: Any, env: Any, agent: Any, cycles: int) -> Recording:
     """Single cycles of one compiled program, each with the state before and after."""
     exp = experiment(run, env, agent)
-    states, metrics, programs = record(exp, train.init(exp, run.seed, SEEDS), cycles)
+    states, metrics, programs = record(exp, start(exp, run.seed, SEEDS), cycles)
     cycles_ = [Cycle(*c) for c in zip(states, metrics, states[1:], strict=False)]
     return Recording(exp, cycles_, programs)
 

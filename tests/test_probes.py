@@ -21,6 +21,7 @@ from probes import (
     TimeLimit,
     experiment,
     image,
+    start,
     with_changes,
 )
 
@@ -34,7 +35,7 @@ def learned(env, agent_class=SmallAgent, method="dr-sp", coplayer=None, updates=
     run = with_changes(SMALL, method=method, ppo=PPO, schedule=schedule)
     agent = agent_class(filters=8, hidden=16, heads=(16,), num_actions=env.action.num)
     exp = experiment(run, env, agent)
-    state = train.init(exp, 0, 1)
+    state = start(exp, 0, 1)
     if coplayer is not None:
         teacher = state.runs.curriculum
         members = teacher.population.replace(params=coplayer(teacher.population.params))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from maestro import curriculum, train
-from probes import QUICK, SMALL, CountingAgent, Level, experiment, record, with_changes
+from probes import QUICK, SMALL, CountingAgent, Level, experiment, record, start, with_changes
 
 WORKERS, MEMBER_BUFFER = SMALL.ppo.workers, SMALL.curriculum.member_buffer_size
 DRAWS = 2048
@@ -23,7 +23,7 @@ def changed(one, other):
 def cohort():
     """Two seeds of MAESTRO side by side: (experiment, states, metrics)."""
     exp = experiment(with_changes(curriculum={"exploration": 0.5}))
-    states, metrics, _ = record(exp, train.init(exp, 0, 2), 14)
+    states, metrics, _ = record(exp, start(exp, 0, 2), 14)
     return exp, states, metrics
 
 
@@ -54,9 +54,11 @@ def test_seeds_side_by_side_equal_seeds_one_by_one(cohort, single) -> None:
         warm = jax.vmap(lambda c: curriculum.warm(exp.teacher, c))(states[t].runs.curriculum)
         if not warm.any(axis=1).all() or not measured.active.all():
             continue
-        compared.append(bool(measured.trained[0]))
         for seed in range(2):
-            after, _ = single(seed_of(states[t], seed))
+            after, alone = single(seed_of(states[t], seed))
+            if alone.trained[0] != measured.trained[0]:  # a run of its own does not redraw, it waits
+                continue
+            compared.append(bool(measured.trained[0]))
             assert_close(after.runs, seed_of(states[t + 1], seed).runs)
             assert (after.updates, after.cycles) == (states[t + 1].updates, states[t + 1].cycles)
     assert compared.count(True) >= 3 and compared.count(False) >= 3
@@ -84,7 +86,7 @@ def test_seeds_differ(cohort) -> None:
 
 def crafted(exp, members, fills):
     """A cohort of two whose members' buffers hold so many levels; `fills` [2, P]."""
-    state = train.init(exp, 0, 2)
+    state = start(exp, 0, 2)
     teacher = state.runs.curriculum
     population = teacher.population.replace(size=jnp.full(2, members))
     buffers = teacher.buffers.replace(size=jnp.array(fills), score=jnp.zeros_like(teacher.buffers.score))
@@ -107,6 +109,20 @@ def test_no_seed_replays_until_every_seed_has_a_warm_buffer() -> None:
     assert not decisions(exp, crafted(exp, 2, [[0, half, 0, 0, 0], [0, half - 1, half - 1, 0, 0]])).any()
     share = decisions(exp, crafted(exp, 2, [[0, half, 0, 0, 0], [0, 0, half, 0, 0]])).mean()
     assert abs(share - 0.5) < 5 * 0.5 / DRAWS**0.5
+
+
+def test_a_single_run_replays_only_against_a_chosen_coplayer_whose_buffer_is_warm() -> None:
+    exp = experiment(with_changes(method="maestro-r", curriculum={"replay_rate": 1.0}))
+    runs = crafted(exp, 2, [[0, MEMBER_BUFFER, 0, 0, 0]] * 2)
+    runs = jax.tree.map(lambda x: x[:1], runs)
+    keys = jax.random.split(jax.random.key(37), DRAWS)
+    decide = jax.jit(jax.vmap(lambda k: train.replay_decision(k, exp, runs, k[None])))
+    choose = jax.jit(
+        jax.vmap(lambda k: curriculum.choose(k, exp.teacher, jax.tree.map(lambda x: x[0], runs.curriculum)))
+    )
+    chosen = np.asarray(choose(keys))
+    assert 0 < (chosen == 1).mean() < 1
+    assert np.array_equal(np.asarray(decide(keys)), chosen == 1)
 
 
 def test_a_buffer_of_someone_who_cannot_be_chosen_warms_nobody() -> None:
@@ -145,7 +161,7 @@ def warmed_up():
     """MAESTRO with a warm-up of 3 updates, optimistic about empty buffers, evicting the least score."""
     schedule = {"warmup": 3, "total_updates": 8}
     exp = experiment(with_changes(curriculum={"empty": "optimistic", "eviction": "score"}, schedule=schedule))
-    states, metrics, _ = record(exp, train.init(exp, 1, 2), 40)
+    states, metrics, _ = record(exp, start(exp, 1, 2), 40)
     return exp, states, metrics
 
 
@@ -205,7 +221,7 @@ def test_learning_from_both_seats_doubles_the_sequences_of_an_update() -> None:
     schedule = {"sp_train_both": True, "kind": "parallel"}
     agent = CountingAgent()
     exp = experiment(with_changes(method="plr-sp", schedule=schedule), agent=agent)
-    states, metrics, _ = record(exp, train.init(exp, 0, 1), 4)
+    states, metrics, _ = record(exp, start(exp, 0, 1), 4)
     assert states[-1].updates == sum(int(m.trained[0]) for m in metrics) >= 2
     assert len(agent.executed) == states[-1].updates * SMALL.ppo.epochs * SMALL.ppo.minibatches
     assert {shape[1] for shape in agent.executed} == {2 * WORKERS // SMALL.ppo.minibatches}
@@ -217,7 +233,7 @@ def per_worker():
     """A co-player for each worker, positive value loss, proportional replay."""
     options = {"coplayer_per": "worker", "score": "positive_value_loss", "prioritisation": "proportional"}
     exp = experiment(with_changes(method="maestro-r", curriculum=options, schedule={"kind": "parallel"}))
-    states, metrics, _ = record(exp, train.init(exp, 0, 2), 14)
+    states, metrics, _ = record(exp, start(exp, 0, 2), 14)
     return exp, states, metrics
 
 
@@ -252,7 +268,7 @@ def test_a_single_level_is_replayed_as_soon_as_it_is_stored() -> None:
         return Level(jnp.int32(2), jnp.int32(4))
 
     exp = experiment(with_changes(schedule={"kind": "parallel"}), generate=generate, num_levels=1)
-    states, metrics, _ = record(exp, train.init(exp, 0, 2), 12)
+    states, metrics, _ = record(exp, start(exp, 0, 2), 12)
     for state, measured in zip(states, metrics, strict=False):
         sizes = state.runs.curriculum.buffers.size
         assert sizes.max() <= 1
