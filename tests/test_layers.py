@@ -122,13 +122,18 @@ def test_importing_the_package_does_not_load_jax():
     assert "jax" not in loaded_by("import maestro")
 
 
-@pytest.mark.skipif("maestro.cli" not in MODULES, reason="there is no command line yet")
 def test_help_does_not_load_jax():
     call_help = (
         "import sys\nfrom maestro.cli import main\nsys.argv = ['maestro', '--help']\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code"
     )
     assert loaded_by(call_help).isdisjoint({"jax", "flax", "optax", "matplotlib", "imageio"})
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_wandb_is_imported_only_inside_the_function_that_needs_it(module):
+    top = [node for node in ast.parse(MODULES[module].read_text()).body if isinstance(node, ast.Import)]
+    assert not [alias for node in top for alias in node.names if alias.name == "wandb"]
 
 
 @pytest.mark.parametrize("module", MODULES)
