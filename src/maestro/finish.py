@@ -17,7 +17,7 @@ from maestro.envs.lasertag.draw import draw
 from maestro.envs.lasertag.levels import TIME_LIMIT
 from maestro.files import write_file
 from maestro.progress import Progress
-from maestro.runs import RunError, RunFolder
+from maestro.runs import RunError, RunFolder, program
 from maestro.train import Experiment, TrainState
 
 LAST_KEY = 2**31 - 2  # for levels that neither training nor evaluation has used
@@ -113,6 +113,6 @@ def finish(
         "Look at:",
         f"  {folder.path / 'film.gif'}  a game of theirs",
         f"  {folder.metrics}  what happened in training",
-        f"  maestro duel random --a {shlex.quote(str(agents[0]))} --b hunter",
+        f"  {program()} duel random --a {shlex.quote(str(agents[0]))} --b hunter",
     ]
     progress.say("\n".join(lines))

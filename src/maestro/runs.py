@@ -5,6 +5,7 @@ import platform
 import shlex
 import shutil
 import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from importlib import metadata
@@ -92,9 +93,16 @@ def refuse_used(folder: RunFolder) -> None:
         raise RunError(f"{path} is not empty; choose another --out")
 
 
+def program() -> str:
+    """How this program can be called again: by its name, or as it was called if that is not on the path."""
+    called = Path(sys.argv[0])
+    known = called.name != "maestro" or shutil.which("maestro") is not None
+    return "maestro" if known else shlex.quote(str(called))
+
+
 def resume_command(path: Path) -> str:
     """How to go on with a run, as it can be pasted."""
-    return f"maestro resume {shlex.quote(str(path))}"
+    return f"{program()} resume {shlex.quote(str(path))}"
 
 
 def furnish(folder: RunFolder, config: RunConfig, device: str) -> None:
