@@ -1,5 +1,8 @@
 """Settings -> everything that is fixed during a run, and how much memory it takes."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from functools import partial
 
@@ -119,3 +122,18 @@ def test_the_estimate_of_memory_is_near_the_compilers_own_account(changes):
     memory = compiled.memory_analysis()
     total = memory.temp_size_in_bytes + memory.argument_size_in_bytes + memory.output_size_in_bytes
     assert total / 2 < experiment.memory_estimate(config) < 2 * total
+
+
+def test_several_seeds_of_the_papers_network_start_on_a_cpu_of_two_cores() -> None:
+    code = (
+        "import jax; from functools import partial; from maestro import config, experiment, train;"
+        "run = experiment.build(config.FAST); print(jax.jit(partial(train.init, run, 0, 3))().updates)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "XLA_FLAGS": ""},
+    )
+    assert done.returncode == 0 and done.stdout.strip() == "0", done.stderr

@@ -58,7 +58,8 @@ def init(experiment: Experiment, seed: int, seeds: int) -> TrainState:
 
     keys = jnp.stack([jax.random.key(seed + i) for i in range(seeds)])
     cohort = jax.random.fold_in(jax.random.key(seed), 2)
-    return TrainState(jax.vmap(one)(keys), cohort, jnp.int32(0), jnp.int32(0))
+    runs = jax.lax.map(one, keys)  # one by one: a batch of QR decompositions can hang on a CPU of few cores
+    return TrainState(runs, cohort, jnp.int32(0), jnp.int32(0))
 
 
 def play(key: PRNGKeyArray, experiment: Experiment, run: Run, task: Task) -> Trajectory:
