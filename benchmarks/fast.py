@@ -40,7 +40,7 @@ def level_sets(env: Any) -> dict[str, tuple[Any, int]]:
 def compare(driver: Driver) -> dict[str, dict[str, np.ndarray]]:
     """Shares won, drawn and lost, [seeds, 3], by set of levels and opponent."""
     run, state = driver.experiment, driver.state
-    first = jax.tree.map(lambda x: x[:, 1], state.runs.curriculum.population.params)
+    first = evaluate.first_coplayers(state)
 
     def play(levels: Any, steps: int, name: str, params: Any, opponent: Any) -> Any:
         student = evaluate.trained(run.agent, params)

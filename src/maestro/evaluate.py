@@ -76,6 +76,11 @@ def wilson(successes: float, games: int) -> tuple[float, float]:
     return (centre - spread) / (1 + z * z / games), (centre + spread) / (1 + z * z / games)
 
 
+def first_coplayers(state: TrainState) -> Params:
+    """The first member of each seed's population."""
+    return jax.tree.map(lambda x: x[:, 1], state.runs.curriculum.population.params)
+
+
 def against_opponents(
     key: PRNGKeyArray, config: EvaluationConfig, experiment: Experiment, state: TrainState
 ) -> dict[str, Float[Array, "S 3"]]:
@@ -95,5 +100,4 @@ def against_opponents(
             for name, opponent in opponents.items()
         }
 
-    first = jax.tree.map(lambda x: x[:, 1], state.runs.curriculum.population.params)
-    return jax.vmap(one)(state.runs.learner.params, first)
+    return jax.vmap(one)(state.runs.learner.params, first_coplayers(state))

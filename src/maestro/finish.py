@@ -64,7 +64,7 @@ def last_games(run: Experiment, state: TrainState) -> dict[str, int]:
         student, opponent = evaluate.trained(run.agent, params), evaluate.trained(run.agent, first)
         return evaluate.outcomes(key, run.env, student, opponent, levels, TIME_LIMIT)
 
-    first = jax.tree.map(lambda x: x[:, 1], state.runs.curriculum.population.params)
+    first = evaluate.first_coplayers(state)
     outcome = np.asarray(jax.jit(jax.vmap(one))(state.runs.learner.params, first))
     return {
         "won": int((outcome > 0).sum()),
@@ -76,7 +76,7 @@ def last_games(run: Experiment, state: TrainState) -> dict[str, int]:
 def film(path: Path, run: Experiment, state: TrainState) -> None:
     """The first student against its first co-player, the longest of a few decided games."""
     student = evaluate.trained(run.agent, students(state)[0])
-    first = jax.tree.map(lambda x: x[0, 1], state.runs.curriculum.population.params)
+    first = jax.tree.map(lambda x: x[0], evaluate.first_coplayers(state))
     opponent = evaluate.trained(run.agent, first)
     games = []
     for i in range(8):

@@ -36,10 +36,14 @@ def spans(done: Bool[Array, "T E"]) -> tuple[Int[Array, "T E"], Int[Array, "T E"
 
 def episode_returns(trajectory: Trajectory) -> Float[Array, "T E"]:
     """Undiscounted return of the student's episode up to each step; meaningful where it is done."""
+    return so_far(trajectory, trajectory.reward)
+
+
+def so_far(trajectory: Trajectory, quantity: Float[Array, "T E"]) -> Float[Array, "T E"]:
+    """Sum of a quantity over the steps of the episode up to each step."""
     first, _ = spans(trajectory.done)
-    total = jnp.cumsum(trajectory.reward, axis=0)
-    before = jnp.take_along_axis(total - trajectory.reward, first, axis=0)
-    return total - before
+    total = jnp.cumsum(quantity, axis=0)
+    return total - jnp.take_along_axis(total - quantity, first, axis=0)
 
 
 def entries(trajectory: Trajectory, playlist: int) -> Bool[Array, "Q T E"]:
@@ -87,8 +91,5 @@ SCORES = {"max_mc": max_mc, "positive_value_loss": positive_value_loss}
 
 def results(trajectory: Trajectory) -> Float[Array, "T E"]:
     """1 where the student's episode just ended in a win, 0.5 in a draw, 0 in a loss; NaN elsewhere."""
-    first, _ = spans(trajectory.done)
-    lead = trajectory.score[..., 0] - trajectory.score[..., 1]
-    total = jnp.cumsum(lead, axis=0)
-    lead = total - jnp.take_along_axis(total - lead, first, axis=0)
+    lead = so_far(trajectory, trajectory.score[..., 0] - trajectory.score[..., 1])
     return jnp.where(trajectory.done, 0.5 + 0.5 * jnp.sign(lead), jnp.nan)
