@@ -1,6 +1,7 @@
 """How the tests run: shapes are checked, ranks never promote, on the CPU, one thread per process."""
 
 import os
+import signal
 from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -12,6 +13,11 @@ import pytest
 from jaxtyping import install_import_hook
 
 install_import_hook("maestro", "beartype.beartype")
+
+# A shell starts background jobs with SIGINT ignored, nohup with SIGHUP: the processes under test must hear both.
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".cache" / "jax"))

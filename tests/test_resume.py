@@ -96,9 +96,13 @@ def test_an_evaluation_that_a_stop_came_before_is_made_up_for(tmp_path, probe):
     whole, broken = (runs.create(tmp_path / name, config, "cpu") for name in ("whole", "broken"))
     QuickDriver(whole, config).run()
     driver = QuickDriver(broken, config)
-    driver.evaluate = lambda updates: driver.stop()
-    driver.signals.received = signal.SIGTERM
-    driver.pause = lambda: type(driver).pause(driver) if int(driver.state.updates) >= 4 else None
+
+    def pause():
+        if int(driver.state.updates) == 4:  # where an evaluation is due
+            driver.signals.handle(signal.SIGTERM, None)
+        type(driver).pause(driver)
+
+    driver.pause = pause
     with pytest.raises(Exception, match="stopped at update 4; go on with: maestro resume"):
         driver.run()
     assert not broken.evaluation.exists()
