@@ -27,7 +27,7 @@ lint: .venv/.dev
 bench: .venv/.bench
 	$(BIN)/python benchmarks/lasertag.py
 	$(BIN)/python benchmarks/training.py $(if $(CUDA),,--quick)
-	$(BIN)/python benchmarks/keeping.py
+	$(BIN)/python benchmarks/checkpoints.py
 
 docs: .venv/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -19,11 +19,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from maestro import evaluate, runs, settings
-from maestro.driver import Driver
-from maestro.envs.lasertag import maps, players
-from maestro.progress import Progress
-from maestro.signals import Signals
+from maestro import settings, toml
+from maestro.cli.progress import Progress
+from maestro.envs.lasertag import maps
+from maestro.evaluation.opponents import FIRST, first_members, trained
+from maestro.evaluation.play import both_seats
+from maestro.evaluation.statistics import shares
+from maestro.games.lasertag import GAME
+from maestro.runs import build
+from maestro.runs import folder as run_folder
+from maestro.runs.signals import Signals
+from maestro.runs.trainer import Trainer
 
 LEVELS = 1000
 TEST_GAMES = 20  # on each test level, half of them from the other seat
@@ -33,40 +39,38 @@ KEY = 20_230_501  # used nowhere else
 def level_sets(env: Any) -> dict[str, tuple[Any, int]]:
     """Fresh generated levels, and the test levels many times, with the steps that games may last."""
     generated = jax.vmap(env.sample_level)(jax.random.split(jax.random.key(KEY), LEVELS))
-    tests = [maps.load(name) for name in maps.TEST for _ in range(TEST_GAMES)]
+    tests = [maps.LEVELS.load(name) for name in maps.TEST for _ in range(TEST_GAMES)]
     return {"generated": (generated, 300), "test": (jax.tree.map(lambda *x: jnp.stack(x), *tests), 350)}
 
 
-def compare(driver: Driver) -> dict[str, dict[str, np.ndarray]]:
+def compare(trainer: Trainer) -> dict[str, dict[str, np.ndarray]]:
     """Shares won, drawn and lost, [seeds, 3], by set of levels and opponent."""
-    run, state = driver.experiment, driver.state
-    first = evaluate.first_coplayers(state)
+    agent, env, state = trainer.experiment.agent, trainer.experiment.env, trainer.state
+    first = first_members(state)
 
     def play(levels: Any, steps: int, name: str, params: Any, opponent: Any) -> Any:
-        student = evaluate.trained(run.agent, params)
-        other = evaluate.trained(run.agent, opponent) if name == "first" else players.named(name)
-        return evaluate.shares(
-            evaluate.outcomes(jax.random.key(KEY + 1), run.env, student, other, levels, steps)
-        )
+        other = trained(agent, opponent) if name == FIRST else GAME.player(name)
+        key = jax.random.key(KEY + 1)
+        return shares(both_seats(key, env, trained(agent, params), other, levels, steps))
 
     return {
         which: {
             name: np.asarray(
-                jax.jit(jax.vmap(partial(play, levels, steps, name)))(state.runs.learner.params, first)
+                jax.jit(jax.vmap(partial(play, levels, steps, name)))(state.seeds.learner.params, first)
             )
-            for name in ("first", *players.NAMES)
+            for name in (FIRST, *GAME.players)
         }
-        for which, (levels, steps) in level_sets(run.env).items()
+        for which, (levels, steps) in level_sets(env).items()
     }
 
 
 def show(table: dict[str, dict[str, np.ndarray]]) -> None:
     """Mean over seeds and standard deviation between them."""
     for which, rows in table.items():
-        for name, shares in rows.items():
+        for name, found in rows.items():
             mean, spread = (
-                shares.mean(axis=0),
-                shares.std(axis=0, ddof=1) if len(shares) > 1 else shares[0] * 0,
+                found.mean(axis=0),
+                found.std(axis=0, ddof=1) if len(found) > 1 else found[0] * 0,
             )
             parts = [f"{m:.3f} ({s:.3f})" for m, s in zip(mean, spread, strict=True)]
             print(f"  {which:<10} {name:<14} won {parts[0]}  drawn {parts[1]}  lost {parts[2]}", flush=True)
@@ -81,21 +85,24 @@ def main() -> None:
     parser.add_argument("--out", help="write curves and results as JSON")
     options = parser.parse_args()
     changes = settings.nested([tuple(item.split("=", 1)) for item in options.set])  # type: ignore[misc]
-    config = settings.resolve("fast", changes | {"method": options.method, "seeds": options.seeds})
-    with tempfile.TemporaryDirectory() as folder, Signals() as signals, Progress() as progress:
-        run = runs.create(Path(folder) / "run", config, jax.devices()[0].device_kind)
+    changes |= {"method": options.method, "seeds": options.seeds}
+    config = build.configure(GAME, GAME.presets["fast"], changes)
+    with tempfile.TemporaryDirectory() as path, Signals() as signals, Progress() as progress:
+        folder = run_folder.claim(Path(path) / "run")
+        run_folder.begin(folder, config)
+        run_folder.furnish(folder, config, jax.devices()[0].device_kind)
         began = time.monotonic()
-        driver = Driver(run, config, progress, signals)
-        driver.run()
+        trainer = Trainer(folder, GAME, config, build.experiment(GAME, config), progress, signals)
+        trainer.run()
         seconds = time.monotonic() - began
         print(f"{options.method} {' '.join(options.set)}: {seconds:.0f} s with compilation", flush=True)
-        table = {} if options.curves_only else compare(driver)
+        table = {} if options.curves_only else compare(trainer)
         show(table)
-        curves = [json.loads(line) for line in run.evaluation.read_text().splitlines()]
-        metrics = [json.loads(line) for line in run.metrics.read_text().splitlines()]
+        curves = [json.loads(line) for line in folder.evaluation.read_text().splitlines()]
+        metrics = [json.loads(line) for line in folder.metrics.read_text().splitlines()]
     if options.out:
         final = {which: {name: x.tolist() for name, x in rows.items()} for which, rows in table.items()}
-        result = {"config": settings.to_toml(config), "seconds": seconds, "curves": curves, "final": final}
+        result = {"config": toml.to_toml(config), "seconds": seconds, "curves": curves, "final": final}
         Path(options.out).write_text(json.dumps(result | {"metrics": metrics[:: max(1, len(metrics) // 50)]}))
 
 

@@ -17,9 +17,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from maestro import experiment, train
-from maestro.config import PAPER, RunConfig, ScheduleConfig
+from maestro import cohort
+from maestro.config import RunConfig, ScheduleConfig
+from maestro.games.lasertag import GAME
+from maestro.runs import build
 
+PAPER = GAME.presets["paper"]
 CYCLES = 4
 REPEATS = 5
 TARGETS = {"1 run of 32": 90e3, "10 runs of 32": 600e3, "1 run of 2048": 1.5e6}
@@ -38,11 +41,11 @@ def configured(workers: int, seeds: int, members: int = 5, slots: int = 1000) ->
 
 def cycle_seconds(config: RunConfig) -> tuple[list[float], float]:
     """(seconds per cycle that trained, one number for each repeat; seconds to compile)."""
-    run = experiment.build(config)
-    state = jax.jit(partial(train.init, run, 0, config.seeds))()
+    experiment = build.experiment(GAME, config)
+    state = jax.jit(partial(cohort.init, experiment, 0, config.seeds))()
     began = time.perf_counter()
     arguments = (jnp.int32(2**30), jnp.int32(CYCLES))
-    chunk = jax.jit(partial(train.train_steps, run, CYCLES)).lower(state, *arguments).compile()
+    chunk = jax.jit(partial(cohort.train_steps, experiment, CYCLES)).lower(state, *arguments).compile()
     compiling = time.perf_counter() - began
     found: list[float] = []
     while len(found) < REPEATS:

@@ -24,7 +24,10 @@ jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent 
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 
 # Two processes share the files; the longest come first, so that neither waits for the other at the end.
-LONGEST = ("test_resume", "test_methods", "test_faults", "test_train", "test_probes", "test_lasertag_players")
+LONGEST = (
+    *("test_digests", "test_resume", "test_methods", "test_faults", "test_train", "test_probes", "test_games"),
+    *("test_wiring", "test_lasertag_players", "test_versions", "test_docs"),
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -7,11 +7,12 @@ import jax
 import jax.numpy as jnp
 from flax.struct import PyTreeNode
 
-from maestro import config, methods, train
-from maestro.agents.lasertag import LaserTagAgent
+from maestro import cohort, config, methods, train
+from maestro.agents.conv_lstm import ConvLSTM
 from maestro.config import CurriculumConfig, PPOConfig, RunConfig, ScheduleConfig
 from maestro.curriculum import Teacher
 from maestro.envs.base import Discrete
+from maestro.games import Game
 
 VIEW = (3, 3, 1)
 LEVELS = 48
@@ -158,7 +159,7 @@ class Race(Probe):
 
 
 @dataclass(frozen=True)
-class SmallAgent(LaserTagAgent):
+class SmallAgent(ConvLSTM):
     """The paper's network, small enough for a probe."""
 
     filters: int = 4
@@ -198,6 +199,10 @@ SMALL = RunConfig(
 )
 
 
+RACE = Game("race", Race, SmallAgent, {"tiny": SMALL})
+SMALL = RACE.presets["tiny"]
+
+
 def with_changes(run=SMALL, **changes):
     """A configuration with some fields of its parts replaced: `curriculum={"score": ...}`."""
     parts = {k: replace(getattr(run, k), **v) if isinstance(v, dict) else v for k, v in changes.items()}
@@ -216,12 +221,12 @@ def experiment(run=SMALL, env=None, agent=None, generate=None, num_levels=None):
 
 def start(exp, seed, seeds):
     """The state before training."""
-    return jax.jit(lambda: train.init(exp, seed, seeds), compiler_options=QUICK)()
+    return jax.jit(lambda: cohort.init(exp, seed, seeds), compiler_options=QUICK)()
 
 
 def record(exp, state, cycles):
     """Single cycles of one compiled program: (states [cycles + 1], metrics [cycles], programs compiled)."""
-    step = jax.jit(lambda s: train.train_step(exp, s), compiler_options=QUICK)
+    step = jax.jit(lambda s: cohort.train_step(exp, s), compiler_options=QUICK)
     states, metrics = [jax.device_get(state)], []
     for _ in range(cycles):
         state, measured = step(state)

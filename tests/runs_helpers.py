@@ -1,12 +1,15 @@
-"""Runs on a probe game that compile in seconds, in this process or in others that can be killed.
+"""Runs on a probe game that compile in seconds, in this process or in others that can be held and killed.
 
-`python runs_helpers.py COMMAND ...` is `maestro COMMAND ...` on that game.
+`python runs_helpers.py COMMAND ...` is `maestro COMMAND ...`, held or killed where its environment says.
 """
 
 import functools
+import itertools
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -14,16 +17,18 @@ import jax
 import jax.numpy as jnp
 
 import probes
-from maestro import checkpoint, driver, experiment, finish, runs, settings, shelf, train
+from maestro import cohort, toml
 from maestro.config import EvaluationConfig
-from maestro.driver import Driver
-from maestro.progress import Progress
-from maestro.signals import Signals
+from maestro.evaluation.opponents import Evaluation
+from maestro.games import Game
+from maestro.runs import build, checkpoint, checkpoints, folder, metrics_log, summary, trainer
+from maestro.runs.signals import Signals
+from maestro.runs.trainer import Trainer
 
 CACHE = Path(__file__).parent.parent / ".cache" / "jax"
-PATIENCE = 300  # seconds to wait for another process on a busy machine
+PATIENCE = 600  # seconds after which another process is taken to hang, on however busy a machine
 QUICK = probes.QUICK
-ENDLESS = {"total_updates": 20_000, "interval": 10_000}
+ENDLESS = {"total_updates": 10_000_000, "interval": 5_000_000}  # hours
 
 
 class BrokenRace(probes.Race):
@@ -40,12 +45,16 @@ class SometimesBrokenRace(BrokenRace):
     every: int = 24
 
 
-GAMES = {"race": probes.Race, "broken": BrokenRace, "sometimes-broken": SometimesBrokenRace}
+RACE = probes.RACE
+BROKEN = Game("broken", BrokenRace, probes.SmallAgent, {"tiny": probes.SMALL})
+SOMETIMES_BROKEN = Game("sometimes-broken", SometimesBrokenRace, probes.SmallAgent, {"tiny": probes.SMALL})
+GAMES = {game.name: game for game in (RACE, BROKEN, SOMETIMES_BROKEN)}
 
 
-def micro(method="maestro", schedule=None, **changes):
+def micro(method="maestro", schedule=None, game=RACE, **changes):
     """The smallest run of a method that still adds co-players and replays levels."""
     small = probes.with_changes(
+        game.presets["tiny"],
         method=method,
         ppo={"rollout_length": 8, "workers": 4, "epochs": 1},
         curriculum={"min_fill": 0.25, "buffer_size": 8, "member_buffer_size": 4},
@@ -55,105 +64,136 @@ def micro(method="maestro", schedule=None, **changes):
     return probes.with_changes(small, **changes)
 
 
-def on_probe(game="race"):
-    """What builds the experiment of a configuration on a probe game."""
-    return lambda config: probes.experiment(config, GAMES[game]())
+@functools.cache
+def experiment(config):
+    """What a configuration describes."""
+    return build.experiment(GAMES[config.game], config)
 
 
 @functools.cache
-def quick_chunk(game, config):
-    """The compiled chunk of a configuration, for every driver of it in this process."""
-    run = on_probe(game)(config)
-    state = jax.eval_shape(functools.partial(train.init, run, config.seed, config.seeds))
-    steps = jax.jit(functools.partial(train.train_steps, run, driver.LENGTH))
-    return steps.lower(state, jnp.int32(0), jnp.int32(0)).compile(QUICK)
+def like(config):
+    """The shapes of a configuration's state."""
+    return jax.eval_shape(lambda: cohort.init(experiment(config), config.seed, config.seeds))
 
 
 @functools.cache
-def quick_start(game, config):
+def quick_start(config):
     """What makes the first state of a configuration."""
-    first = functools.partial(train.init, on_probe(game)(config), config.seed, config.seeds)
+    first = functools.partial(cohort.init, experiment(config), config.seed, config.seeds)
     return jax.jit(first).lower().compile(QUICK)
 
 
 @functools.cache
-def quick_games(game, config):
-    """The compiled evaluation of a configuration."""
-    run = on_probe(game)(config)
-    key = jax.random.key(driver.EVALUATION_KEY)
-    play = functools.partial(driver.evaluate.against_opponents, key, config.evaluation, run)
-    return jax.jit(play, compiler_options=QUICK)
-
-
-class Killed(Exception):
-    """The driver is abandoned as it is."""
-
-
-class QuickDriver(Driver):
-    """A driver whose programs are compiled once per process; it can be abandoned after some updates."""
-
-    def __init__(self, folder, config, killed_after=None, game="race"):
-        self.killed_after, self.game = killed_after, game
-        super().__init__(folder, config, Progress(), Signals())
-
-    def start(self, initial):
-        return quick_start(self.game, self.config)()
-
-    def compile(self):
-        return quick_chunk(self.game, self.config)
-
-    @property
-    def games(self):
-        return quick_games(self.game, self.config)
-
-    def pause(self):
-        super().pause()
-        if self.killed_after is not None and int(self.state.updates) >= self.killed_after:
-            self.keeper.thread.shutdown()
-            raise Killed
+def quick_chunk(config):
+    """The compiled chunk of a configuration, for every trainer of it in this process."""
+    steps = jax.jit(functools.partial(cohort.train_steps, experiment(config), trainer.LENGTH))
+    return steps.lower(like(config), jnp.int32(0), jnp.int32(0)).compile(QUICK)
 
 
 @functools.cache
-def like(config, game="race"):
-    """The shapes of a configuration's state."""
-    return jax.eval_shape(functools.partial(train.init, on_probe(game)(config), config.seed, config.seeds))
+def quick_games(config):
+    """(the compiled evaluation of a configuration, its levels)."""
+    key, players = jax.random.key(trainer.EVALUATION_KEY), GAMES[config.game].players
+    evaluation = Evaluation(key, config.evaluation, experiment(config), players)
+    return jax.jit(evaluation, compiler_options=QUICK), evaluation.levels
+
+
+class Listener:
+    """A reporter that keeps what it is told."""
+
+    def __init__(self):
+        self.said, self.shown = [], []
+
+    def say(self, text):
+        self.said.append(text)
+
+    def show(self, status):
+        self.shown.append(status)
+
+
+class Killed(Exception):
+    """The trainer is abandoned as it is."""
+
+
+class QuickTrainer(Trainer):
+    """A trainer whose programs are compiled once per process; it can be abandoned after some updates."""
+
+    def __init__(self, folder, config, killed_after=None):
+        self.killed_after = killed_after
+        super().__init__(folder, GAMES[config.game], config, experiment(config), Listener(), Signals())
+
+    def start(self):
+        return quick_start(self.config)()
+
+    def compile(self):
+        return quick_chunk(self.config)
+
+    @property
+    def games(self):
+        play, levels = quick_games(self.config)
+        return lambda state: play(state, levels)
+
+    def pause(self):
+        super().pause()
+        if self.killed_after is not None and self.updates >= self.killed_after:
+            self.checkpointer.thread.shutdown()
+            raise Killed
+
+
+def new_folder(path, config):
+    """The folder of a run that has not begun."""
+    new = folder.claim(path)
+    folder.begin(new, config)
+    folder.furnish(new, config, "cpu")
+    return new
 
 
 def newest(path):
     """The newest checkpoint as its arrays by name, and the logs, all as bytes."""
-    manifest = checkpoint.read_manifest(shelf.found(path / "checkpoints")[-1])
+    manifest = checkpoint.read_manifest(checkpoints.found(path / "checkpoints")[-1])
     digests = {name: array["sha256"] for name, array in manifest["arrays"].items()}
     logs = [path / "metrics.jsonl", path / "evaluation.jsonl"]
     return digests, *(log.read_bytes() if log.exists() else b"" for log in logs)
 
 
-def restorable(folder, config):
+def restorable(path, config):
     """How many checkpoints there are, each read and checked."""
-    manifests = shelf.found(folder / "checkpoints")
+    manifests = checkpoints.found(path / "checkpoints")
     for manifest in manifests:
-        checkpoint.load(manifest, like(config), settings.digest(config))
+        checkpoint.load(manifest, like(config))
     return len(manifests)
 
 
 def environment(**more):
-    """Of another process: programs compiled quickly, and kept."""
+    """Of another process: programs compiled quickly, and kept; the games of this folder within reach."""
     flags = {**QUICK, "xla_cpu_multi_thread_eigen": False}
     quick = " ".join(f"--{name}={str(value).lower()}" for name, value in flags.items())
     cache = {
         "JAX_COMPILATION_CACHE_DIR": str(CACHE),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1",
+        "PYTHONPATH": str(Path(__file__).parent),
     }
     return {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": quick, **cache, **more}
 
 
-PROBE, LASERTAG = (__file__,), ("-m", "maestro")
+HELD, REAL = (__file__,), ("-m", "maestro")  # with what can be said in its environment, or as it is
+STARTED = []  # processes, so that none outlives its test
 
 
-def start(*arguments, streams=subprocess.PIPE, game=PROBE, **more):
-    """Another process that runs a command, on the probe game unless told otherwise."""
-    command = [sys.executable, *game, *map(str, arguments)]
+def start(*arguments, streams=subprocess.PIPE, program=HELD, **more):
+    """Another process that runs a command."""
+    command = [sys.executable, *program, *map(str, arguments)]
     pipes = {"stdout": streams, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, env=environment(**more), **pipes)
+    STARTED.append(subprocess.Popen(command, env=environment(**more), **pipes))
+    return STARTED[-1]
+
+
+def end_all():
+    """Kill what a test has left running."""
+    for process in STARTED:
+        with process:
+            process.kill()
+    STARTED.clear()
 
 
 def call(*arguments, **more):
@@ -163,11 +203,20 @@ def call(*arguments, **more):
     return process.returncode, out, errors
 
 
-def new_run(folder, config):
+WHERE = {"race": "probes:RACE", "broken": "runs_helpers:BROKEN"}
+
+
+def new_run(path, config, beside=None):
     """The arguments of `train` for a new run; its settings stand in a file beside the folder."""
-    file = folder.parent / f"{folder.name}.toml"
-    file.write_text(settings.to_toml(config))
-    return "train", "lasertag", "--config", file, "--out", folder
+    file = (beside or path.parent) / f"{path.name}.toml"
+    file.write_text(toml.to_toml(config))
+    game = WHERE.get(config.game, config.game)
+    return "train", game, "--preset", "tiny", "--config", file, "--out", path
+
+
+def resumed(path):
+    """The arguments of `resume` for a run of the probe game."""
+    return "resume", path, "--game", WHERE["race"]
 
 
 def wait_until(true, process):
@@ -179,24 +228,65 @@ def wait_until(true, process):
         time.sleep(0.005)
 
 
-def updates_of(folder, process):
-    """How far this very process says it has come."""
-    status = runs.read_status(runs.RunFolder(folder))
-    return status["updates"] if status.get("pid") == process.pid else -1
+def status_of(path, process):
+    """What this very process has noted in the run's folder."""
+    status = folder.read_status(folder.RunFolder(path))
+    return status if status.get("pid") == process.pid else {"updates": -1, "checkpoint": -1}
 
 
-def wait_for_updates(folder, process, updates=1):
+def wait_for_updates(path, process, updates=1):
     """Until a process has trained so far."""
-    wait_until(lambda: updates_of(folder, process) >= updates, process)
+    wait_until(lambda: status_of(path, process)["updates"] >= updates, process)
+
+
+def reached(path):
+    """Updates of the newest checkpoint."""
+    return checkpoints.updates_of(checkpoints.found(path / "checkpoints")[-1])
+
+
+def for_ever(*_):
+    threading.Event().wait()
+
+
+class HeldTrainer(Trainer):
+    """A trainer whose chunk never ends once it has made so many updates."""
+
+    def compile(self):
+        chunk, number = super().compile(), int(os.environ["HELD_AT"])
+        return lambda state, *limits: (for_ever if state.updates >= number else chunk)(state, *limits)
+
+
+def die_at(number):
+    """Let this process be killed right before it changes the files of its checkpoints so many times."""
+    changes = itertools.count(1)
+
+    def hook(event, arguments):
+        if event in ("open", "os.rename", "os.remove"):
+            path = Path(os.fsdecode(arguments[0])) if not isinstance(arguments[0], int) else Path()
+            changed = path.suffix == ".part" or event == "os.remove"
+            if changed and path.parent.name == "checkpoints" and next(changes) == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(hook)
 
 
 def main():
-    """The command line on a probe game, with nothing filmed."""
+    """The command line with a short last comparison, under what the environment says of time and of ends."""
     from maestro import cli
+    from maestro.cli import launch
 
-    experiment.build = on_probe(os.environ.get("GAME", "race"))
-    driver.CHECKPOINT_SECONDS = float(os.environ.get("CHECKPOINT_SECONDS", driver.CHECKPOINT_SECONDS))
-    finish.film, finish.LAST_LEVELS = (lambda *_: None), 2
+    told = os.environ
+    trainer.CHECKPOINT_SECONDS = float(told.get("CHECKPOINT_SECONDS", trainer.CHECKPOINT_SECONDS))
+    trainer.GRACE = float(told.get("GRACE", trainer.GRACE))
+    summary.LAST_LEVELS = 2
+    if "WINDOW" in told:  # updates of a line in the log of an endless run
+        metrics_log.LINES = ENDLESS["total_updates"] // int(told["WINDOW"])
+    if "HELD_AT" in told:
+        launch.Trainer = HeldTrainer
+    if "HELD_COMPILING" in told:
+        cohort.train_steps = for_ever
+    if "DIES_AT" in told:
+        die_at(int(told["DIES_AT"]))
     sys.exit(cli.main())
 
 

@@ -3,79 +3,32 @@
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 SRC = Path(__file__).parent.parent / "src"
 
-# A module imports only what stands before it. A new module gets its line here.
-LAYERS = [
-    "maestro",
-    "maestro.config",
-    "maestro.limits",
-    "maestro.toml",
-    "maestro.settings",
-    "maestro.envs.base",
-    "maestro.envs.contract.trial",
-    "maestro.envs.contract.clauses",
-    "maestro.envs.contract",
-    "maestro.envs",
-    "maestro.envs.lasertag",
-    "maestro.envs.lasertag.levels",
-    "maestro.envs.lasertag.text",
-    "maestro.envs.lasertag.maps",
-    "maestro.envs.lasertag.bolts",
-    "maestro.envs.lasertag.game",
-    "maestro.envs.lasertag.poses",
-    "maestro.envs.lasertag.players",
-    "maestro.envs.lasertag.draw",
-    "maestro.envs.interop",
-    "maestro.duel",
-    "maestro.agents",
-    "maestro.agents.distributions",
-    "maestro.agents.base",
-    "maestro.agents.lstm",
-    "maestro.agents.lasertag",
-    "maestro.rollout",
-    "maestro.regret",
-    "maestro.ppo",
-    "maestro.level_buffer",
-    "maestro.population",
-    "maestro.curriculum",
-    "maestro.methods",
-    "maestro.measure",
-    "maestro.train",
-    "maestro.evaluate",
-    "maestro.video",
-    "maestro.experiment",
-    "maestro.files",
-    "maestro.shelf",
-    "maestro.lock",
-    "maestro.checkpoint",
-    "maestro.export",
-    "maestro.runs",
-    "maestro.progress",
-    "maestro.signals",
-    "maestro.logbook",
-    "maestro.keeper",
-    "maestro.driver",
-    "maestro.finish",
-    "maestro.cli.arguments",
-    "maestro.cli.levels",
-    "maestro.cli.duel",
-    "maestro.cli.conduct",
-    "maestro.cli.train",
-    "maestro.cli.resume",
-    "maestro.cli.runs",
-    "maestro.cli.export",
-    "maestro.cli",
-    "maestro.__main__",
-]
+# Rooms import only from rooms above them; the nouns of the paper are one room.
+ROOMS = {
+    "config": "config settings toml imports trees",
+    "envs": "envs",
+    "agents": "agents",
+    "games": "games",
+    "method": "rollout regret ppo level_buffer population curriculum methods metrics train cohort",
+    "evaluation": "evaluation",
+    "runs": "runs",
+    "analysis": "analysis",
+    "cli": "cli __main__",
+}
+ORDER = list(ROOMS)
 
 # The teacher sees parameters, levels and scores, so that it serves any game and any learner.
 TEACHER = ("maestro.level_buffer", "maestro.population", "maestro.curriculum")
 HIDDEN_FROM_TEACHER = ("maestro.envs", "maestro.agents", "maestro.rollout", "maestro.ppo")
+TERMINAL = ("rich", "tyro")
+GAME_ITSELF = ("games", "envs/lasertag")  # the only places that name LaserTag
 
 
 def module_name(path: Path) -> str:
@@ -86,8 +39,16 @@ def module_name(path: Path) -> str:
 MODULES = {module_name(path): path for path in sorted(SRC.rglob("*.py"))}
 
 
+def room_of(module: str) -> str:
+    """The room in which a module stands; the package itself stands before all."""
+    name = module.split(".")[1] if "." in module else "config"
+    return next(
+        (room for room, names in ROOMS.items() if name in names.split()), "config" * (module == "maestro")
+    )
+
+
 def imported(path: Path) -> set[str]:
-    """The modules of the package that a file imports, inside functions too."""
+    """All modules that a file imports, inside functions too."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -96,19 +57,43 @@ def imported(path: Path) -> set[str]:
             assert node.level == 0, f"{path}:{node.lineno}: imports are absolute"
             names = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= {name if name in MODULES else str(node.module) for name in names}
-    return {name for name in found if name.split(".")[0] == "maestro"}
+    return found
+
+
+def ours(path: Path) -> set[str]:
+    """The modules of the package that a file imports."""
+    return {name for name in imported(path) if name.split(".")[0] == "maestro"}
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_a_module_imports_only_what_stands_before_it(module):
-    assert module in LAYERS, f"give {module} its place in LAYERS"
-    before = LAYERS[: LAYERS.index(module)]
-    assert imported(MODULES[module]) <= set(before)
+def test_a_room_imports_only_from_rooms_before_it(module):
+    assert room_of(module) in ORDER, f"give {module} a place in ROOMS"
+    place = ORDER.index(room_of(module))
+    assert not [name for name in ours(MODULES[module]) if ORDER.index(room_of(name)) > place]
 
 
-@pytest.mark.parametrize("module", [name for name in TEACHER if name in MODULES])
+def test_no_module_imports_itself_through_others():
+    tuple(TopologicalSorter({name: ours(path) - {name} for name, path in MODULES.items()}).static_order())
+
+
+@pytest.mark.parametrize("module", TEACHER)
 def test_the_teacher_knows_no_game_no_network_and_no_ppo(module):
-    assert not [name for name in imported(MODULES[module]) if name.startswith(HIDDEN_FROM_TEACHER)]
+    assert not [name for name in ours(MODULES[module]) if name.startswith(HIDDEN_FROM_TEACHER)]
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if room_of(name) != "cli"])
+def test_only_the_command_line_knows_a_terminal(module):
+    tree = ast.parse(MODULES[module].read_text())
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    assert not [node.lineno for node in calls if isinstance(node.func, ast.Name) and node.func.id == "print"]
+    assert not [name for name in imported(MODULES[module]) if name.split(".")[0] in TERMINAL]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_nothing_but_the_game_itself_names_lasertag(module):
+    path = MODULES[module]
+    itself = str(path.relative_to(SRC / "maestro")).startswith(GAME_ITSELF)
+    assert itself or "lasertag" not in path.read_text().lower().replace("laser tag", "lasertag")
 
 
 def loaded_by(code: str) -> set[str]:

@@ -32,7 +32,7 @@ CASES = {  # settings, slots
     "by score, one slot": ({"eviction": "score", "staleness": 0.0}, 1),
     "only staleness": ({"staleness": 1.0}, 8),
     "proportional": (
-        {"prioritisation": "proportional", "score": "positive_value_loss", "temperature": 1.0},
+        {"prioritization": "proportional", "score": "positive_value_loss", "temperature": 1.0},
         8,
     ),
 }
@@ -146,7 +146,7 @@ def test_a_random_sequence_of_rollouts_leaves_what_the_twin_has(name):
             slots,
             config.temperature,
             config.staleness,
-            config.prioritisation,
+            config.prioritization,
             config.eviction,
             score="max_mc" if signed else "given",
         )
@@ -258,6 +258,6 @@ def test_a_digest_depends_on_every_entry_and_its_place():
     assert len(seen) == count + 1
 
 
-def test_proportional_prioritisation_refuses_a_score_that_may_be_negative():
+def test_proportional_prioritization_refuses_a_score_that_may_be_negative():
     with pytest.raises(ValueError, match=r"proportional.*max_mc"):
-        teacher_of(replace(CONFIG, prioritisation="proportional"))
+        teacher_of(replace(CONFIG, prioritization="proportional"))

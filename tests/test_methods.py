@@ -8,11 +8,12 @@ import numpy as np
 import optax
 import pytest
 
-from maestro import train
-from maestro.agents.lasertag import LaserTagAgent
+from maestro import cohort
+from maestro.agents.conv_lstm import ConvLSTM
 from maestro.curriculum import Source
 from maestro.envs.lasertag.game import LaserTag
 from maestro.methods import METHODS, self_play
+from maestro.train import EXPLORE
 from probes import CountingAgent, Race, SmallAgent, experiment, record, start, with_changes
 
 SEEDS, CYCLES, DRAWS = 2, 34, 4096
@@ -61,12 +62,12 @@ def part(tree: Any, *index: Any) -> Any:
 
 
 def curriculum_of(state: Any) -> Any:
-    return state.runs.curriculum
+    return state.seeds.curriculum
 
 
 def adam_steps(state: Any) -> np.ndarray:
     """[seeds]"""
-    adam = optax.tree_utils.tree_get_all_with_path(state.runs.learner.optimiser, "count")
+    adam = optax.tree_utils.tree_get_all_with_path(state.seeds.learner.optimizer, "count")
     return adam[0][1]
 
 
@@ -76,8 +77,8 @@ def is_one_program(run: Recording) -> None:
 
 def is_finite(run: Recording) -> None:
     for state in run.states:
-        assert all(np.isfinite(x).all() for x in jax.tree.leaves(state.runs.learner.params))
-        assert (state.runs.learner.skipped == 0).all()
+        assert all(np.isfinite(x).all() for x in jax.tree.leaves(state.seeds.learner.params))
+        assert (state.seeds.learner.skipped == 0).all()
     for cycle in run.active:
         losses = np.stack(jax.tree.leaves(cycle.metrics.losses))
         assert (np.isfinite(losses) == cycle.metrics.trained[None]).all()
@@ -86,7 +87,7 @@ def is_finite(run: Recording) -> None:
 
 def learns_in_training_cycles_only(run: Recording) -> None:
     for cycle in run.active:
-        before, after = cycle.before.runs.learner, cycle.after.runs.learner
+        before, after = cycle.before.seeds.learner, cycle.after.seeds.learner
         if cycle.metrics.trained.all():
             for seed in range(SEEDS):
                 assert not equal(part(before.params, seed), part(after.params, seed))
@@ -135,14 +136,14 @@ def freezes_its_members(run: Recording) -> None:
             assert equal(part(before.params, seed, old), part(after.params, seed, old))
             if after.size[seed] > before.size[seed]:
                 newest = part(after.params, seed, int(after.size[seed]))
-                assert equal(newest, part(cycle.after.runs.learner.params, seed))
+                assert equal(newest, part(cycle.after.seeds.learner.params, seed))
                 assert after.games[seed, after.size[seed]] == 0
 
 
 def mirrors_the_student_in_slot_0(run: Recording) -> None:
     for state in run.states:
         mirrored = jax.tree.map(lambda x: x[:, 0], curriculum_of(state).population.params)
-        assert equal(mirrored, state.runs.learner.params)
+        assert equal(mirrored, state.seeds.learner.params)
 
 
 def remembers_only_whom_it_played(run: Recording) -> None:
@@ -200,12 +201,12 @@ def draws_coplayers_by_their_weights(run: Recording) -> None:
     cycle = run.active[-1]
     keys = jax.random.split(jax.random.key(17), DRAWS)
 
-    def one(runs: Any, key: Any) -> Any:
-        return train.draw_coplayers(key, run.experiment, runs, False)
+    def one(state: Any, key: Any) -> Any:
+        return cohort.draw_coplayers(key, run.experiment, state, EXPLORE)
 
     draw = jax.jit(jax.vmap(one, in_axes=(None, 0)))
     for seed in range(SEEDS):
-        slots = draw(part(cycle.before.runs, seed), keys)
+        slots = draw(part(cycle.before.seeds, seed), keys)
         weights = cycle.metrics.coplayer_weights[seed]
         seen = np.bincount(slots, minlength=weights.size) / DRAWS
         error = np.sqrt(weights * (1 - weights) / DRAWS)
@@ -220,9 +221,9 @@ def replays_half_of_the_time(run: Recording) -> None:
     keys = jax.random.split(jax.random.key(19), DRAWS)
     unused = jax.random.split(jax.random.key(0), SEEDS)
     toss = jax.jit(
-        jax.vmap(lambda r, k: train.replay_decision(k, run.experiment, r, unused), in_axes=(None, 0))
+        jax.vmap(lambda r, k: cohort.replay_decision(k, run.experiment, r, unused), in_axes=(None, 0))
     )
-    share = float(jnp.mean(toss(cycle.before.runs, keys)))
+    share = float(jnp.mean(toss(cycle.before.seeds, keys)))
     assert abs(share - run.experiment.teacher.config.replay_rate) < 5 * 0.5 / DRAWS**0.5
 
 
@@ -253,7 +254,7 @@ def test_every_method_keeps_the_rules_in_every_cycle(method: str, kind: str) -> 
 @pytest.mark.parametrize("method", ["dr-sp", "maestro"])
 def test_the_rules_hold_on_lasertag(method: str) -> None:
     run = with_changes(method=method, ppo={"rollout_length": 64}, schedule={"kind": "parallel"})
-    agent = LaserTagAgent(filters=4, hidden=8, heads=(8,))
+    agent = ConvLSTM(filters=4, hidden=8, heads=(8,))
     recording = recorded(run, LaserTag(5, 5), agent, 8)
     for rule in EVERY_CYCLE:
         rule(recording)

@@ -107,10 +107,10 @@ def test_staleness_is_uniform_when_fresh_and_follows_the_ages_later():
 
 
 def test_proportional_priorities_clip_and_refuse_max_mc():
-    buffer = holding([3.0, -1.0, 1.0], beta=1.0, prioritisation="proportional")
+    buffer = holding([3.0, -1.0, 1.0], beta=1.0, prioritization="proportional")
     assert buffer.priorities().tolist() == [0.75, 0.0, 0.25]
     with pytest.raises(ValueError, match="proportional"):
-        Buffer(3, 1.0, 0.0, prioritisation="proportional")
+        Buffer(3, 1.0, 0.0, prioritization="proportional")
 
 
 def test_an_all_losing_level_has_a_best_return_of_minus_one():
@@ -245,10 +245,10 @@ def test_pooling_scores_every_worker_with_the_best_return_of_any():
     assert (buffer.score[0], buffer.best[0]) == scores[3][::2]
 
 
-def test_advantages_are_normalised_over_the_whole_batch_with_n_minus_1():
+def test_advantages_are_normalized_over_the_whole_batch_with_n_minus_1():
     batch = [[1.0, 2.0], [3.0, 6.0]]  # mean 3, squared deviations 4 + 1 + 0 + 9
     expected = (np.array(batch) - 3) / (math.sqrt(14 / 3) + 1e-5)
-    assert ppo.normalise(batch) == pytest.approx(expected, rel=1e-12)
+    assert ppo.normalize(batch) == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_policy_loss_clips_gains_and_keeps_losses():

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 from maestro import curriculum, level_buffer
-from maestro.agents.lasertag import LaserTagAgent
-from maestro.config import PAPER, CurriculumConfig, ScheduleConfig, population_size
+from maestro.config import CurriculumConfig, ScheduleConfig, population_size
 from maestro.curriculum import Curriculum, Task, Teacher
+from maestro.games.lasertag import GAME
 from maestro.level_buffer import Played
 from maestro.methods import METHODS
 from maestro.population import MEMORY
 from maestro.train import joins
 
+PAPER = GAME.presets["paper"]
 TABLE_1 = np.array(  # regret: rows pi_A, pi_B, pi_C, columns theta_1 .. theta_4
     [[0.6, 0.1, 0.4, 0.2], [0.1, 0.5, 0.4, 0.3], [0.2, 0.4, 0.4, 0.4]]
 )
@@ -41,7 +42,7 @@ HYPERPARAMETERS = [  # the paper's name, LaserTag's value, ours
     ("Replay rate, p", 0.5, PAPER.curriculum.replay_rate),
     ("Buffer size, K", 4000, PAPER.curriculum.buffer_size),
     ("Scoring function", "max_mc", PAPER.curriculum.score),
-    ("Prioritization", "rank", PAPER.curriculum.prioritisation),
+    ("Prioritization", "rank", PAPER.curriculum.prioritization),
     ("Temperature, beta", 0.3, PAPER.curriculum.temperature),
     ("Staleness coefficient, rho", 0.3, PAPER.curriculum.staleness),
     ("Agent checkpoint interval", 8000, PAPER.schedule.interval),
@@ -68,7 +69,7 @@ def test_the_preset_paper_tosses_a_coin_for_each_cycle():
 
 
 def test_the_network_has_429830_parameters():
-    shapes = jax.eval_shape(LaserTagAgent(**vars(PAPER.agent)).init, jax.random.key(0))
+    shapes = jax.eval_shape(PAPER.agent.init, jax.random.key(0))
     assert sum(x.size for x in jax.tree.leaves(shapes)) == 429_830
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from maestro import ppo, regret
-from maestro.agents.lasertag import LaserTagAgent
+from maestro.agents.conv_lstm import ConvLSTM
 from maestro.config import PPOConfig
 from maestro.envs.lasertag.game import LaserTag
 from maestro.envs.lasertag.levels import sample_level
@@ -17,7 +17,7 @@ from maestro.rollout import Trajectory, rollout
 from oracles import ppo as twin
 
 T, E = 24, 8
-AGENT = LaserTagAgent(filters=4, hidden=16, heads=(8,))
+AGENT = ConvLSTM(filters=4, hidden=16, heads=(8,))
 CONFIG = PPOConfig(epochs=3, minibatches=4, learning_rate=1e-2, entropy_coef=0.01)
 UPDATE = jax.jit(ppo.update, static_argnums=(1, 2))
 LOSS = jax.jit(ppo.loss, static_argnums=(1, 2))
@@ -54,7 +54,7 @@ def trajectory(learner: Learner) -> Trajectory:
 @pytest.fixture(scope="module")
 def batch(trajectory: Trajectory) -> Batch:
     """What an update learns from."""
-    advantage = jax.jit(lambda t: regret.generalised_advantage(t, CONFIG.gamma, CONFIG.gae_lambda))
+    advantage = jax.jit(lambda t: regret.generalized_advantage(t, CONFIG.gamma, CONFIG.gae_lambda))
     return jax.jit(ppo.batch_of)(trajectory, advantage(trajectory))
 
 
@@ -83,10 +83,10 @@ def test_the_value_after_a_step_is_the_next_steps_value_within_an_episode(trajec
     assert (np.abs(after - following)[~goes_on] > 1e-4).any()
 
 
-def test_advantages_are_normalised_over_the_whole_batch():
+def test_advantages_are_normalized_over_the_whole_batch():
     advantage = np.random.default_rng(0).normal(3.0, 2.0, (T, E)).astype(np.float32)
-    np.testing.assert_allclose(ppo.normalise(jnp.asarray(advantage)), twin.normalise(advantage), atol=1e-5)
-    np.testing.assert_array_equal(ppo.normalise(jnp.ones((T, E))), np.zeros((T, E)))
+    np.testing.assert_allclose(ppo.normalize(jnp.asarray(advantage)), twin.normalize(advantage), atol=1e-5)
+    np.testing.assert_array_equal(ppo.normalize(jnp.ones((T, E))), np.zeros((T, E)))
 
 
 @pytest.mark.parametrize("clip, clip_value", [(0.2, True), (0.05, False)])
@@ -138,7 +138,7 @@ def test_an_update_that_is_not_finite_changes_nothing_but_the_count(learner, bat
     bad = batch.replace(**{field: getattr(batch, field).at[3, 2].set(value)})
     after, _ = UPDATE(jax.random.key(0), CONFIG, AGENT, learner, bad)
     again, _ = UPDATE(jax.random.key(1), CONFIG, AGENT, after, bad)
-    assert same((learner.params, learner.optimiser), (again.params, again.optimiser))
+    assert same((learner.params, learner.optimizer), (again.params, again.optimizer))
     assert (int(again.skipped), int(again.skipped_in_a_row)) == (2, 2)
     good, losses = UPDATE(jax.random.key(2), CONFIG, AGENT, again, batch)
     assert (int(good.skipped), int(good.skipped_in_a_row)) == (2, 0)
@@ -148,12 +148,12 @@ def test_an_update_that_is_not_finite_changes_nothing_but_the_count(learner, bat
 
 def test_an_update_is_one_adam_step_for_each_minibatch(learner, batch):
     after, _ = UPDATE(jax.random.key(0), CONFIG, AGENT, learner, batch)
-    steps = [x for x in jax.tree.leaves(after.optimiser) if jnp.issubdtype(x.dtype, jnp.integer)]
+    steps = [x for x in jax.tree.leaves(after.optimizer) if jnp.issubdtype(x.dtype, jnp.integer)]
     assert [int(x) for x in steps] == [CONFIG.epochs * CONFIG.minibatches]
 
 
 def test_gradients_are_scaled_down_to_the_largest_norm():
-    optimiser = ppo.optimiser(replace(CONFIG, max_grad_norm=1e-3))
+    optimiser = ppo.optimizer(replace(CONFIG, max_grad_norm=1e-3))
     large = jnp.ones(16)  # of norm 4
     first, _ = jax.jit(optimiser.update)(large, optimiser.init(large), large)
     size = 1e-3 / 4

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from maestro import envs, train
+from maestro import cohort, envs
 from probes import (
     QUICK,
     SMALL,
@@ -37,16 +37,16 @@ def learned(env, agent_class=SmallAgent, method="dr-sp", coplayer=None, updates=
     exp = experiment(run, env, agent)
     state = start(exp, 0, 1)
     if coplayer is not None:
-        teacher = state.runs.curriculum
+        teacher = state.seeds.curriculum
         members = teacher.population.replace(params=coplayer(teacher.population.params))
-        state = state.replace(runs=state.runs.replace(curriculum=teacher.replace(population=members)))
+        state = state.replace(seeds=state.seeds.replace(curriculum=teacher.replace(population=members)))
 
     def cycles(state):
-        return jax.lax.scan(lambda s, _: train.train_step(exp, s), state, length=updates)
+        return jax.lax.scan(lambda s, _: cohort.train_step(exp, s), state, length=updates)
 
     state, metrics = jax.jit(cycles, compiler_options=QUICK)(state)
     assert state.updates == updates
-    return agent, jax.tree.map(lambda x: x[0], state.runs.learner.params), metrics
+    return agent, jax.tree.map(lambda x: x[0], state.seeds.learner.params), metrics
 
 
 def looked_back(agent, params, *views):

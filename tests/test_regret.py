@@ -18,7 +18,7 @@ from oracles.coplayers import outcome
 
 T, E, Q, K = 24, 8, 3, 6
 SHARES = (0.0, 0.1, 0.5, 1.0)  # of the steps that end an episode
-GAE = jax.jit(lambda trajectory: regret.generalised_advantage(trajectory, 0.9, 0.8))
+GAE = jax.jit(lambda trajectory: regret.generalized_advantage(trajectory, 0.9, 0.8))
 SPANS = jax.jit(regret.spans)
 BEST = jax.jit(lambda trajectory: regret.best_returns(trajectory, Q))
 RESULTS = jax.jit(regret.results)

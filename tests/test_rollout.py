@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from maestro import regret
+from maestro.evaluation.opponents import trained
 from maestro.rollout import rollout
 from probes import QUICK, VIEW, Level, Probe, Race, SmallAgent, State, TimeLimit, image
 
@@ -107,7 +108,7 @@ def test_the_next_value_is_of_the_observation_before_the_restart(counted) -> Non
 
 
 def test_what_follows_a_time_limit_counts_and_what_follows_the_end_does_not(counted) -> None:
-    advantage = regret.generalised_advantage(counted, 0.5, 0.0)
+    advantage = regret.generalized_advantage(counted, 0.5, 0.0)
     future = np.where(counted.terminated, 0, 0.5 * counted.next_value)
     np.testing.assert_allclose(advantage, counted.reward + future - counted.value, rtol=1e-6)
 
@@ -217,3 +218,36 @@ def derived(keys):
     """The keys that splitting gives, each family [n, 2]."""
     split = jax.vmap(lambda k: jax.random.key_data(jax.random.split(jax.random.wrap_key_data(k), 4)))
     return list(np.moveaxis(np.asarray(split(jnp.asarray(keys))), 1, 0))
+
+
+@dataclass(frozen=True)
+class StrictAgent(SmallAgent):
+    """Takes for a policy or a value nothing but parameters as `init` makes them."""
+
+    def refuse(self, params):
+        assert jax.tree.structure(params) == jax.tree.structure(self.init(jax.random.key(0)))
+
+    def policy(self, params, features):
+        self.refuse(params)
+        return super().policy(params, features)
+
+    def value(self, params, features):
+        self.refuse(params)
+        return super().value(params, features)
+
+
+@pytest.mark.parametrize("per_worker", [False, True])
+def test_the_policy_and_the_value_get_the_parameters_themselves(per_worker) -> None:
+    agent, env = StrictAgent(), Race()
+    student, coplayer = (agent.init(jax.random.key(s)) for s in (0, 1))
+    if per_worker:
+        coplayer = jax.tree.map(lambda x: jnp.stack([x] * ENVS), coplayer)
+
+    def run(key):
+        fresh = lambda key, env_number, finished: env.sample_level(key)  # noqa: E731
+        return rollout(key, env, agent, (student, coplayer), fresh, ENVS, STEPS, per_worker=per_worker)
+
+    assert jax.eval_shape(run, jax.random.key(0)).log_prob.shape == (STEPS, ENVS)
+    player = trained(agent, student)
+    one_view = jax.tree.map(lambda x: x[0], image(1))
+    assert jax.eval_shape(player.act, jax.random.key(0), player.start(), one_view, None)[1].shape == ()

@@ -1,27 +1,48 @@
-"""Settings: what is wrong is told all at once, before anything is loaded; what is right is kept exactly."""
+"""Settings: what is wrong is told all at once; what is right is kept exactly."""
 
 import ast
-import subprocess
-import sys
+import inspect
+import textwrap
 import tomllib
-from dataclasses import is_dataclass, replace
-from pathlib import Path
-from typing import Literal, get_args, get_origin, get_type_hints
+from dataclasses import fields, is_dataclass, replace
+from typing import Literal, get_args, get_origin
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from maestro import config as config_module
-from maestro import limits, methods
 from maestro import settings as settings_module
-from maestro.config import PAPER, PRESETS, RunConfig, ScheduleConfig, leaves, population_size
-from maestro.envs.lasertag import maps, players
-from maestro.limits import problems_of
-from maestro.settings import SettingsError, digest, merge, nested, read, resolve, to_toml
-from maestro.toml import from_toml, toml_value
+from maestro.agents.conv_lstm import ConvLSTM
+from maestro.agents.mlp import MLP
+from maestro.cli import train
+from maestro.cli.arguments import Mistake
+from maestro.config import (
+    PAPER,
+    PRESETS,
+    Length,
+    Range,
+    ScheduleConfig,
+    bare,
+    leaves,
+    marks,
+    population_size,
+    setting_types,
+)
+from maestro.envs.lasertag.game import LaserTag
+from maestro.games.lasertag import GAME, OPPONENTS
+from maestro.methods import METHODS, self_play
+from maestro.runs.build import configure
+from maestro.settings import SettingsError, merge, nested, out_of_range
+from maestro.toml import from_toml, read, to_toml, toml_value
 
 LEVEL = "time limit: 9\nA faces: up\nB faces: down\nA.\n.B\n"
+GROUPS = [type(PAPER), *(type(getattr(PAPER, f.name)) for f in fields(PAPER)), LaserTag, ConvLSTM, MLP]
+GROUPS = [group for group in GROUPS if is_dataclass(group)]
+
+
+def resolve(preset, changes):
+    """A preset of LaserTag with changes."""
+    return configure(GAME, GAME.presets[preset], changes)
 
 
 def problems(changes, preset="tiny"):
@@ -38,29 +59,68 @@ def given_options(*pairs):
 
 
 def test_the_presets_are_without_problems():
-    assert [problems_of(config) for config in PRESETS.values()] == [[], [], []]
+    for preset, config in GAME.presets.items():
+        assert resolve(preset, {}) == config
+    assert [out_of_range(config) for config in PRESETS.values()] == [[], [], []]
 
 
-def test_names_repeated_without_jax_are_those_of_the_package():
-    assert set(limits.METHODS) == set(methods.METHODS)
-    assert set(limits.OPPONENTS) == {"first", *players.NAMES}
-    assert limits.LEVELS == maps.NAMES
+def test_names_that_are_allowed_are_those_of_the_methods_and_of_the_game():
+    assert f"allowed: {', '.join(METHODS)}" in problems({"method": "zzzz"})[0]
+    assert f"allowed: {', '.join(OPPONENTS)}" in problems({"evaluation": {"opponents": ["zzzz"]}})[0]
+    assert f"allowed: {', '.join(GAME.levels.names)}" in problems({"level": "zzzz"})[0]
 
 
-def test_every_number_has_a_range_every_list_a_length_and_nothing_else_does():
-    numbers = {path for path, value in leaves(PAPER) if type(value) in (int, float)} | {"agent.heads"}
-    assert set(limits.RANGES) == numbers
-    assert set(limits.LENGTHS) == {path for path, value in leaves(PAPER) if isinstance(value, tuple)}
+def kinds(hint, kind):
+    """How many marks of a kind stand beside a type."""
+    return sum(isinstance(mark, kind) for mark in marks(hint))
 
 
-def test_every_setting_has_a_sentence_under_it():
-    tree = ast.parse(Path(config_module.__file__).read_text())
-    for group in (node for node in tree.body if isinstance(node, ast.ClassDef)):
-        body = group.body[1:]
-        for field, after in zip(body, [*body[1:], None], strict=True):
-            if isinstance(field, ast.AnnAssign) and not ast.unparse(field.annotation).endswith("Config"):
-                assert isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant), field.target.id
-                assert after.value.value.strip().endswith("."), after.value.value
+@pytest.mark.parametrize("config", [GAME.presets["paper"], LaserTag(), ConvLSTM(), MLP()], ids=str)
+def test_every_number_has_a_range_every_list_a_length_and_nothing_else_does(config):
+    found = list(leaves(config))
+    for path, hint, value in found:
+        several = get_origin(bare(hint)) is tuple
+        kind = get_args(bare(hint))[0] if several else bare(hint)
+        assert kinds(hint, Range) == (kind in (int, float)), path
+        assert kinds(hint, Length) == several, path
+        assert all(mark.low < mark.high for mark in marks(hint) if isinstance(mark, Range)), path
+        assert isinstance(value, tuple) == several
+    assert found and out_of_range(config) == []
+
+
+def fields_and_sentences(group):
+    """(name, annotation, what stands below it) of each field of a class, as its source has them."""
+    body = ast.parse(textwrap.dedent(inspect.getsource(group))).body[0].body
+    for field, after in zip(body, [*body[1:], None], strict=True):
+        if isinstance(field, ast.AnnAssign):
+            below = after.value if isinstance(after, ast.Expr) else None
+            text = below.value if isinstance(below, ast.Constant) else None
+            yield field.target.id, ast.unparse(field.annotation), text
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_setting_has_a_sentence_under_it(group):
+    found = list(fields_and_sentences(group))
+    assert [name for name, _, _ in found] == [field.name for field in fields(group)]
+    for name, annotation, sentence in found:
+        if not annotation.endswith("Config") and "Given" not in annotation:
+            assert isinstance(sentence, str) and sentence.strip().endswith("."), name
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_group_of_settings_has_a_sentence_of_its_own(group):
+    assert group.__doc__.strip().endswith(".") and not group.__doc__.startswith(f"{group.__name__}(")
+
+
+@pytest.mark.parametrize("agent", [ConvLSTM(), MLP()], ids=str)
+def test_what_the_game_decides_is_no_setting(agent):
+    given = {f.name for f in fields(agent)} - set(setting_types(agent))
+    assert "num_actions" in given and len(given) == 2
+    found = []
+    settings_module.apply(agent, dict.fromkeys(given, 3), found, "agent.")
+    assert sorted(line.split(";")[0] for line in found) == sorted(
+        f"agent.{name}: unknown setting" for name in given
+    )
 
 
 @given(st.integers(0, 50), st.integers(1, 50), st.integers(1, 12))
@@ -72,7 +132,7 @@ def test_the_population_grows_at_every_interval_but_not_at_the_end(warmup, total
 WRONG = {
     "an unknown name": ({"ppo": {"lerning_rate": 1}}, "ppo.lerning_rate: unknown setting; did you mean"),
     "an unknown group": ({"pop": {"clip": 1}}, "pop: unknown setting; did you mean ppo?"),
-    "a name like none": ({"zzzzzz": 1}, "zzzzzz: unknown setting; allowed: method, seeds, seed, game"),
+    "a name like none": ({"zzzzzz": 1}, "zzzzzz: unknown setting; allowed: game, method, seeds, seed, level"),
     "true for a number": ({"ppo": {"clip": True}}, "ppo.clip: True is not a number"),
     "true for a whole number": ({"seeds": True}, "seeds: True is not a whole number"),
     "a text for a number": ({"ppo": {"clip": "0.2"}}, "ppo.clip: '0.2' is not a number"),
@@ -91,7 +151,7 @@ WRONG = {
     "nan": ({"ppo": {"clip": float("nan")}}, "ppo.clip: nan is out of range; allowed: 0 to 10"),
     "infinity": ({"ppo": {"value_coef": float("inf")}}, "ppo.value_coef: inf is out of range"),
     "too small": ({"seeds": 0}, "seeds: 0 is out of range; allowed: 1 to 10,000"),
-    "too large": ({"game": {"max_size": 16}}, "game.max_size: 16 is out of range; allowed: 2 to 15"),
+    "too large": ({"environment": {"max_size": 16}}, "environment.max_size: 16 is out of range; allowed: 2"),
     "too large in a list": ({"agent": {"heads": [32, 0]}}, "agent.heads: 0 is out of range"),
     "a vast number": ({"seeds": 16**9999}, "seeds: a vast number is out of range"),
     "a vast number for a fraction": ({"ppo": {"clip": 10**400}}, "ppo.clip: 1000000000"),
@@ -99,13 +159,13 @@ WRONG = {
     "a list for a choice": ({"schedule": {"kind": []}}, "schedule.kind: [] is not allowed"),
     "an unknown method": ({"method": "mastro"}, "method: 'mastro' is unknown; did you mean maestro?"),
     "an unknown opponent": ({"evaluation": {"opponents": ["huntr"]}}, "'huntr' is unknown; did you mean"),
-    "an unknown level": ({"game": {"level": "crosss"}}, "nor is it the name of a level: did you mean Cross?"),
-    "an unknown preset": ({"preset": "big"}, "preset: 'big' is not allowed; allowed: paper, fast, tiny"),
-    "half a character": ({"game": {"level": "\udc80"}}, "game.level: '\\udc80' is not a text"),
-    "sizes upside down": ({"game": {"min_size": 9, "max_size": 8}}, "game.min_size: 9 is above"),
+    "an unknown level": ({"level": "crosss"}, "level: unknown level 'crosss' (nearest: 'Cross'; allowed: Cr"),
+    "another game": ({"game": "chess"}, "game: these settings are of 'chess', not of lasertag"),
+    "half a character": ({"level": "\udc80"}, "level: '\\udc80' is not a text"),
+    "sizes upside down": ({"environment": {"min_size": 9, "max_size": 8}}, "environment.min_size: 9 is ab"),
     "a remainder": ({"ppo": {"workers": 63, "minibatches": 4}}, "4 does not divide the 63"),
-    "negative scores": ({"curriculum": {"prioritisation": "proportional"}}, "set curriculum.score to"),
-    "both seats against others": ({"schedule": {"sp_train_both": True}}, "sp_train_both: needs self-play"),
+    "negative scores": ({"curriculum": {"prioritization": "proportional"}}, "set curriculum.score to"),
+    "both seats against others": ({"schedule": {"sp_train_both": True}}, "sp_train_both: needs a method"),
     "nobody to draw": ({"method": "dr-sp", "curriculum": {"coplayer_per": "worker"}}, "no sense in"),
     "never a member": ({"schedule": {"warmup": 9, "total_updates": 9}}, "9 leaves no update"),
     "too many members": ({"schedule": {"total_updates": 10**7, "interval": 1}}, "would add 10000000 co"),
@@ -123,30 +183,27 @@ def test_a_wrong_setting_is_told_with_its_path_and_what_is_allowed(name):
 
 def test_everything_wrong_is_told_at_once():
     changes = {
-        "preset": "big",
         "method": "mastro",
         "seeds": True,
         "pop": {},
         "agent": 3,
-        "game": {"min_size": 9, "max_size": 8, "level": "crosss"},
+        "environment": {"min_size": 9, "max_size": 8},
+        "level": "crosss",
         "ppo": {"clip": "0.2", "gamma": float("nan"), "workers": 63, "minibatches": 4, "lerning_rate": 1},
         "schedule": {"kind": "dice", "warmup": 10, "total_updates": 5},
         "evaluation": {"levels": 7, "opponents": ["huntr"]},
     }
     paths = [line.split(":")[0] for line in problems(changes)]
-    unknown = [
-        "preset",
-        "seeds",
-        "pop",
-        "agent",
-        "ppo.clip",
-        "ppo.lerning_rate",
-        "schedule.kind",
-        "game.level",
-    ]
+    unknown = ["seeds", "pop", "agent", "ppo.clip", "ppo.lerning_rate", "schedule.kind", "level"]
     ranges = ["ppo.gamma", "method", "evaluation.opponents"]
-    pairs = ["game.min_size", "ppo.minibatches", "schedule.warmup", "evaluation.levels"]
+    pairs = ["environment.min_size", "ppo.minibatches", "schedule.warmup", "evaluation.levels"]
     assert paths == unknown + ranges + pairs
+
+
+def test_known_problems_are_told_before_those_that_are_found():
+    with pytest.raises(SettingsError) as raised:
+        configure(GAME, GAME.presets["tiny"], {"seeds": 0}, problems=["--sedes: unknown"])
+    assert raised.value.problems == ["--sedes: unknown", "seeds: 0 is out of range; allowed: 1 to 10,000"]
 
 
 def test_words_of_the_command_line_become_what_the_setting_is():
@@ -155,7 +212,8 @@ def test_words_of_the_command_line_become_what_the_setting_is():
     config = resolve("tiny", nested(options))
     assert (config.ppo.learning_rate, config.seeds, config.ppo.clip_value) == (3e-4, 3, False)
     assert (config.agent.heads, config.evaluation.opponents) == ((8, 16), ("first",))
-    assert [type(value) for _, value in leaves(config)] == [type(value) for _, value in leaves(PAPER)]
+    paper = GAME.presets["paper"]
+    assert [type(value) for *_, value in leaves(config)] == [type(value) for *_, value in leaves(paper)]
 
 
 def test_wrong_words_of_the_command_line_are_told():
@@ -170,9 +228,27 @@ def test_wrong_words_of_the_command_line_are_told():
 def test_options_win_over_a_file_and_a_file_over_a_preset(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text('preset = "tiny"\nseeds = 2\n[ppo]\nclip = 0.1\nepochs = 3\n')
-    config = resolve("paper", merge(read(path), nested([("ppo.clip", "0.3"), ("seed", "7")])))
-    assert (config.agent, config.seeds, config.ppo.epochs) == (PRESETS["tiny"].agent, 2, 3)
+    options = train.Options(config=str(path))
+    config = train.resolve(GAME, options, [("ppo.clip", "0.3"), ("seed", "7")], None, [])
+    assert (config.agent, config.seeds, config.ppo.epochs) == (GAME.presets["tiny"].agent, 2, 3)
     assert (config.ppo.clip, config.seed) == (0.3, 7)
+    paper = train.resolve(GAME, replace(options, preset="paper"), [], None, [])
+    assert (paper.agent, paper.seeds) == (GAME.presets["paper"].agent, 2)
+    assert merge({"ppo": {"clip": 0.1}, "seeds": 2}, {"ppo": {"epochs": 3}, "seeds": 4}) == {
+        "ppo": {"clip": 0.1, "epochs": 3},
+        "seeds": 4,
+    }
+
+
+@pytest.mark.parametrize("content", ['preset = "big"', "preset = 3", "preset = []"])
+def test_an_unknown_preset_in_a_file_is_told_with_the_rest(tmp_path, content):
+    path = tmp_path / "mine.toml"
+    path.write_text(f"{content}\nseeds = 0\n")
+    with pytest.raises(Mistake) as raised:
+        train.resolve(GAME, train.Options(config=str(path)), [], None, [])
+    _, preset, seeds = str(raised.value).splitlines()
+    assert "preset: " in preset and "is not allowed; allowed: paper, fast, tiny" in preset
+    assert "seeds: 0 is out of range" in seeds
 
 
 BAD_FILES = {
@@ -200,29 +276,32 @@ def test_a_missing_file_is_told(tmp_path):
         read(tmp_path / "none.toml")
 
 
-def value_of(kind, path):
+def value_of(hint, path):
     """Values that a setting may have, its range and type alone considered."""
+    kind, several = bare(hint), get_origin(bare(hint)) is tuple
     if get_origin(kind) is Literal:
         return st.sampled_from(get_args(kind))
-    if kind is str:
-        return st.sampled_from(limits.METHODS if path == "method" else ("", "Cross", "empty", LEVEL))
     if kind is bool:
         return st.booleans()
+    names = {"game": ["lasertag"], "method": list(METHODS), "level": ["", "Cross", "Empty", LEVEL]}
+    if path in names:
+        return st.sampled_from(names[path])
     if path == "evaluation.opponents":
-        return st.lists(st.sampled_from(limits.OPPONENTS), unique=True).map(tuple)
-    low, high = limits.RANGES[path]
-    if path == "agent.heads":
-        return st.lists(st.integers(int(low), int(high)), max_size=16).map(tuple)
-    return st.integers(int(low), int(high)) if kind is int else st.floats(low, high)
+        return st.lists(st.sampled_from(OPPONENTS), unique=True).map(tuple)
+    low, high = next((mark.low, mark.high) for mark in marks(hint) if isinstance(mark, Range))
+    if several:
+        return st.lists(st.integers(low, high), max_size=16).map(tuple)
+    return st.integers(low, high) if kind is int else st.floats(low, high)
 
 
-def values(kind=RunConfig, path=""):
+def values(config=GAME.presets["paper"], path=""):
     """Nested dictionaries of values, each within the range of its setting."""
-    hints = get_type_hints(kind)
     return st.fixed_dictionaries(
         {
-            name: values(hint, f"{path}{name}.") if is_dataclass(hint) else value_of(hint, path + name)
-            for name, hint in hints.items()
+            name: values(getattr(config, name), f"{path}{name}.")
+            if is_dataclass(hint)
+            else value_of(hint, path + name)
+            for name, hint in setting_types(config).items()
         }
     )
 
@@ -230,40 +309,44 @@ def values(kind=RunConfig, path=""):
 def consistent(config):
     """The same configuration, its pairs made to go together."""
     ppo, schedule, teacher = config.ppo, config.schedule, config.curriculum
-    low, high = sorted((config.game.min_size, config.game.max_size))
-    self_play = config.method.endswith("-sp")
+    low, high = sorted((config.environment.min_size, config.environment.max_size))
+    alone = METHODS[config.method].coplayer is self_play
     return replace(
         config,
-        game=replace(config.game, min_size=low, max_size=high),
+        environment=replace(config.environment, min_size=low, max_size=high),
         ppo=replace(ppo, workers=ppo.minibatches * max(1, ppo.workers // ppo.minibatches)),
         schedule=replace(
             schedule,
             warmup=min(schedule.warmup, schedule.total_updates - 1),
             interval=max(schedule.interval, schedule.total_updates // 9_999 + 1),
-            sp_train_both=schedule.sp_train_both and self_play,
+            sp_train_both=schedule.sp_train_both and alone,
         ),
         curriculum=replace(
             teacher,
-            prioritisation="rank" if teacher.score == "max_mc" else teacher.prioritisation,
-            coplayer_per="rollout" if self_play else teacher.coplayer_per,
+            prioritization="rank" if teacher.score == "max_mc" else teacher.prioritization,
+            coplayer_per="rollout" if alone else teacher.coplayer_per,
             replay_rate=max(teacher.replay_rate, 1e-9),
         ),
         evaluation=replace(config.evaluation, levels=config.evaluation.levels // 2 * 2),
     )
 
 
-@settings(max_examples=200)
-@given(values(), st.sampled_from(list(PRESETS)))
+@settings(max_examples=200, deadline=None)
+@given(values(), st.sampled_from(list(GAME.presets)))
 def test_a_configuration_is_read_back_exactly_as_it_was_written(changes, preset):
-    config = consistent(settings_module.apply(PAPER, changes, []))
+    config = consistent(settings_module.apply(GAME.presets["paper"], changes, []))
     back = resolve(preset, from_toml(to_toml(config), "here"))
-    assert back == config and digest(back) == digest(config)
+    assert back == config and settings_module.difference(back, config) == []
     assert to_toml(back) == to_toml(config)
+    assert settings_module.as_dict(back) == from_toml(to_toml(config), "here")
 
 
 @given(st.text())
+@example("0.5, " * 30)
+@example("{}\n" + "." * 30)
 def test_any_text_can_be_written_as_toml(text):
-    assert tomllib.loads(f"level = {toml_value(text)}") == {"level": text}
+    written = f"level = {toml_value(text)}"
+    assert tomllib.loads(written) == from_toml(written, "here") == {"level": text}
 
 
 def test_a_difference_is_told_field_by_field():
@@ -272,10 +355,14 @@ def test_a_difference_is_told_field_by_field():
     assert settings_module.difference(PAPER, PAPER) == []
 
 
+def test_a_level_by_name_is_kept_as_it_is_spelled():
+    assert resolve("tiny", {"level": "fourROOMS"}).level == "FourRooms"
+
+
 def test_a_file_of_a_level_becomes_part_of_the_settings(tmp_path):
     (tmp_path / "my level").write_bytes(LEVEL.replace("\n", "\r\n").encode())
-    config = resolve("tiny", {"game": {"level": str(tmp_path / "my level")}})
-    assert config.game.level == LEVEL
+    config = resolve("tiny", {"level": str(tmp_path / "my level")})
+    assert config.level == LEVEL
     assert "A.\n.B\n" in to_toml(config)
     assert resolve("tiny", from_toml(to_toml(config), "here")) == config
 
@@ -283,15 +370,6 @@ def test_a_file_of_a_level_becomes_part_of_the_settings(tmp_path):
 @pytest.mark.parametrize("content", [b"", b"A.B", b"\xff\n", b".\n" * 3000, b"." * 99 + b"\n"])
 def test_a_file_that_holds_no_level_is_refused(tmp_path, content):
     (tmp_path / "bad.txt").write_bytes(content)
-    assert "game.level: " in problems({"game": {"level": str(tmp_path / "bad.txt")}})[0]
-    assert "is no file" in problems({"game": {"level": str(tmp_path)}})[0]
-
-
-def test_checking_settings_loads_neither_jax_nor_numpy():
-    code = (
-        "import sys\nfrom maestro.settings import resolve, SettingsError\n"
-        "try:\n    resolve('tiny', {'seeds': 0})\nexcept SettingsError as error:\n    print(error)\n"
-        "print({'jax', 'numpy'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["seeds: 0 is out of range; allowed: 1 to 10,000", "set()"]
+    found = problems({"level": str(tmp_path / "bad.txt")})
+    assert len(found) == 1 and found[0].startswith("level: ") and str(tmp_path / "bad.txt") in found[0]
+    assert "is no file" in problems({"level": str(tmp_path)})[0]

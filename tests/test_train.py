@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from maestro import curriculum, train
+from maestro import cohort, curriculum
+from maestro.train import EXPLORE, training_plan
 from probes import QUICK, SMALL, CountingAgent, Level, experiment, record, start, with_changes
 
 WORKERS, MEMBER_BUFFER = SMALL.ppo.workers, SMALL.curriculum.member_buffer_size
@@ -20,7 +21,7 @@ def changed(one, other):
 
 
 @pytest.fixture(scope="module")
-def cohort():
+def two_seeds():
     """Two seeds of MAESTRO side by side: (experiment, states, metrics)."""
     exp = experiment(with_changes(curriculum={"exploration": 0.5}))
     states, metrics, _ = record(exp, start(exp, 0, 2), 14)
@@ -28,14 +29,14 @@ def cohort():
 
 
 @pytest.fixture(scope="module")
-def single(cohort):
+def single(two_seeds):
     """The same cycle for one seed."""
-    return jax.jit(lambda s: train.train_step(cohort[0], s), compiler_options=QUICK)
+    return jax.jit(lambda s: cohort.train_step(two_seeds[0], s), compiler_options=QUICK)
 
 
 def seed_of(state, seed):
     """A cohort of one."""
-    return state.replace(runs=jax.tree.map(lambda x: x[seed : seed + 1], state.runs))
+    return state.replace(seeds=jax.tree.map(lambda x: x[seed : seed + 1], state.seeds))
 
 
 def assert_close(one, other):
@@ -47,11 +48,11 @@ def assert_close(one, other):
             np.testing.assert_array_equal(a, b)
 
 
-def test_seeds_side_by_side_equal_seeds_one_by_one(cohort, single) -> None:
-    exp, states, metrics = cohort
+def test_seeds_side_by_side_equal_seeds_one_by_one(two_seeds, single) -> None:
+    exp, states, metrics = two_seeds
     compared = []
     for t, measured in enumerate(metrics):
-        warm = jax.vmap(lambda c: curriculum.warm(exp.teacher, c))(states[t].runs.curriculum)
+        warm = jax.vmap(lambda c: curriculum.warm(exp.teacher, c))(states[t].seeds.curriculum)
         if not warm.any(axis=1).all() or not measured.active.all():
             continue
         for seed in range(2):
@@ -59,15 +60,15 @@ def test_seeds_side_by_side_equal_seeds_one_by_one(cohort, single) -> None:
             if alone.trained[0] != measured.trained[0]:  # a run of its own does not redraw, it waits
                 continue
             compared.append(bool(measured.trained[0]))
-            assert_close(after.runs, seed_of(states[t + 1], seed).runs)
+            assert_close(after.seeds, seed_of(states[t + 1], seed).seeds)
             assert (after.updates, after.cycles) == (states[t + 1].updates, states[t + 1].cycles)
     assert compared.count(True) >= 3 and compared.count(False) >= 3
 
 
-def test_many_cycles_as_one_program_equal_single_ones_and_stop_where_told(cohort, single) -> None:
-    exp, states, _ = cohort
+def test_many_cycles_as_one_program_equal_single_ones_and_stop_where_told(two_seeds, single) -> None:
+    exp, states, _ = two_seeds
     state = start = seed_of(states[2], 0)
-    run = jax.jit(lambda s, u, n: train.train_steps(exp, 8, s, u, n), compiler_options=QUICK)
+    run = jax.jit(lambda s, u, n: cohort.train_steps(exp, 8, s, u, n), compiler_options=QUICK)
     for _ in range(3):
         state, _ = single(state)
     after, metrics = run(start, jnp.int32(100), jnp.int32(3))
@@ -78,19 +79,19 @@ def test_many_cycles_as_one_program_equal_single_ones_and_stop_where_told(cohort
     assert metrics.trained[:, 0].sum() == 1 and not metrics.active[-1, 0]
 
 
-def test_seeds_differ(cohort) -> None:
-    _, states, _ = cohort
-    first, second = (seed_of(states[-1], s).runs.learner.params for s in (0, 1))
+def test_seeds_differ(two_seeds) -> None:
+    _, states, _ = two_seeds
+    first, second = (seed_of(states[-1], s).seeds.learner.params for s in (0, 1))
     assert not any(np.array_equal(a, b) for a, b in zip(*map(jax.tree.leaves, (first, second)), strict=True))
 
 
 def crafted(exp, members, fills):
     """A cohort of two whose members' buffers hold so many levels; `fills` [2, P]."""
     state = start(exp, 0, 2)
-    teacher = state.runs.curriculum
+    teacher = state.seeds.curriculum
     population = teacher.population.replace(size=jnp.full(2, members))
     buffers = teacher.buffers.replace(size=jnp.array(fills), score=jnp.zeros_like(teacher.buffers.score))
-    return state.runs.replace(curriculum=teacher.replace(population=population, buffers=buffers))
+    return state.seeds.replace(curriculum=teacher.replace(population=population, buffers=buffers))
 
 
 def frequencies(slots, count):
@@ -99,7 +100,7 @@ def frequencies(slots, count):
 
 def decisions(exp, runs):
     keys, own = jax.random.split(jax.random.key(23), DRAWS), jax.random.split(jax.random.key(0), 2)
-    decide = jax.jit(jax.vmap(lambda k: train.replay_decision(k, exp, runs, own)))
+    decide = jax.jit(jax.vmap(lambda k: cohort.replay_decision(k, exp, runs, own)))
     return np.asarray(decide(keys))
 
 
@@ -116,7 +117,7 @@ def test_a_single_run_replays_only_against_a_chosen_coplayer_whose_buffer_is_war
     runs = crafted(exp, 2, [[0, MEMBER_BUFFER, 0, 0, 0]] * 2)
     runs = jax.tree.map(lambda x: x[:1], runs)
     keys = jax.random.split(jax.random.key(37), DRAWS)
-    decide = jax.jit(jax.vmap(lambda k: train.replay_decision(k, exp, runs, k[None])))
+    decide = jax.jit(jax.vmap(lambda k: cohort.replay_decision(k, exp, runs, k[None])))
     choose = jax.jit(
         jax.vmap(lambda k: curriculum.choose(k, exp.teacher, jax.tree.map(lambda x: x[0], runs.curriculum)))
     )
@@ -135,8 +136,9 @@ def test_in_a_replay_cycle_a_seed_redraws_among_its_warm_members() -> None:
     exp = experiment(with_changes(method="maestro-r"))
     run = jax.tree.map(lambda x: x[0], crafted(exp, 3, [[8, 8, 0, 8, 8]] * 2))
     keys = jax.random.split(jax.random.key(29), DRAWS)
-    for trains, weights in ((False, [0, 1 / 3, 1 / 3, 1 / 3, 0]), (True, [0, 1 / 2, 0, 1 / 2, 0])):
-        draw = jax.jit(jax.vmap(lambda k, t=trains: train.draw_coplayers(k, exp, run, t)))
+    plans = ((EXPLORE, [0, 1 / 3, 1 / 3, 1 / 3, 0]), (training_plan(exp), [0, 1 / 2, 0, 1 / 2, 0]))
+    for plan, weights in plans:
+        draw = jax.jit(jax.vmap(lambda k, p=plan: cohort.draw_coplayers(k, exp, run, p)))
         seen, weights = frequencies(draw(keys), 5), np.array(weights)
         assert (np.abs(seen - weights) <= 5 * np.sqrt(weights * (1 - weights) / DRAWS)).all()
 
@@ -147,7 +149,7 @@ def test_a_coplayer_for_each_worker_is_drawn_on_its_own_and_replays_only_if_warm
     exp = experiment(with_changes(method="maestro-r", **changes))
     run = jax.tree.map(lambda x: x[0], crafted(exp, 3, [[0, 8, 0, 8, 0]] * 2))
     keys = jax.random.split(jax.random.key(31), DRAWS // WORKERS)
-    slots = jax.jit(jax.vmap(lambda k: train.draw_coplayers(k, exp, run, True)))(keys)
+    slots = jax.jit(jax.vmap(lambda k: cohort.draw_coplayers(k, exp, run, training_plan(exp))))(keys)
     replay, new = slots[:, -WORKERS:], slots[:, :-WORKERS]
     assert new.shape[1] == (WORKERS if kind == "parallel" else 0)
     np.testing.assert_allclose(frequencies(replay, 5), [0, 1 / 2, 0, 1 / 2, 0], atol=0.06)
@@ -171,26 +173,26 @@ def test_until_the_warm_up_ends_the_student_plays_itself(warmed_up) -> None:
         if not measured.active.all():
             continue
         assert ((measured.coplayer == 0) == (state.updates < 3)).all()
-        scratch = [s.runs.curriculum.buffers.clock[:, 0] for s in (state, after)]
+        scratch = [s.seeds.curriculum.buffers.clock[:, 0] for s in (state, after)]
         assert ((scratch[1] > scratch[0]) == (state.updates < 3)).all()
     assert states[-1].updates == 8
 
 
 def test_members_join_from_the_end_of_the_warm_up_on_with_empty_buffers(warmed_up) -> None:
     _, states, _ = warmed_up
-    sizes = {int(s.updates): s.runs.curriculum.population.size.tolist() for s in states}
+    sizes = {int(s.updates): s.seeds.curriculum.population.size.tolist() for s in states}
     assert sizes == {u: [n, n] for u, n in enumerate([0, 0, 0, 1, 1, 2, 2, 3, 3])}
     for before, after in pairwise(states):
-        joined = int(after.runs.curriculum.population.size[0])
-        if joined > before.runs.curriculum.population.size[0]:
-            assert (after.runs.curriculum.buffers.size[:, joined] == 0).all()
+        joined = int(after.seeds.curriculum.population.size[0])
+        if joined > before.seeds.curriculum.population.size[0]:
+            assert (after.seeds.curriculum.buffers.size[:, joined] == 0).all()
 
 
 def test_optimism_prefers_a_member_whose_buffer_is_empty(warmed_up) -> None:
     exp, states, metrics = warmed_up
     rate, seen = exp.teacher.config.exploration, 0
     for state, measured in zip(states, metrics, strict=False):
-        teacher = state.runs.curriculum
+        teacher = state.seeds.curriculum
         for seed, size in enumerate(teacher.population.size):
             empty = teacher.buffers.size[seed, 1 : 1 + size] == 0
             if measured.active.all() and empty.sum() == 1:
@@ -204,7 +206,7 @@ def test_evicting_by_score_the_lowest_goes_first(warmed_up) -> None:
     _, states, metrics = warmed_up
     evictions = 0
     for state, measured, after in zip(states, metrics, states[1:], strict=False):
-        before, later = state.runs.curriculum.buffers, after.runs.curriculum.buffers
+        before, later = state.seeds.curriculum.buffers, after.seeds.curriculum.buffers
         for seed in np.flatnonzero(measured.active & ~measured.trained):
             slot = measured.coplayer[seed]
             old, new = (jax.tree.map(lambda x, i=(seed, slot): x[i], b) for b in (before, later))
@@ -225,13 +227,13 @@ def test_learning_from_both_seats_doubles_the_sequences_of_an_update() -> None:
     assert states[-1].updates == sum(int(m.trained[0]) for m in metrics) >= 2
     assert len(agent.executed) == states[-1].updates * SMALL.ppo.epochs * SMALL.ppo.minibatches
     assert {shape[1] for shape in agent.executed} == {2 * WORKERS // SMALL.ppo.minibatches}
-    assert all(np.isfinite(x).all() for x in jax.tree.leaves(states[-1].runs.learner.params))
+    assert all(np.isfinite(x).all() for x in jax.tree.leaves(states[-1].seeds.learner.params))
 
 
 @pytest.fixture(scope="module")
 def per_worker():
     """A co-player for each worker, positive value loss, proportional replay."""
-    options = {"coplayer_per": "worker", "score": "positive_value_loss", "prioritisation": "proportional"}
+    options = {"coplayer_per": "worker", "score": "positive_value_loss", "prioritization": "proportional"}
     exp = experiment(with_changes(method="maestro-r", curriculum=options, schedule={"kind": "parallel"}))
     states, metrics, _ = record(exp, start(exp, 0, 2), 14)
     return exp, states, metrics
@@ -241,7 +243,7 @@ def test_with_a_coplayer_per_worker_several_are_met_in_one_cycle(per_worker) -> 
     _, states, metrics = per_worker
     most = 0
     for state, measured, after in zip(states, metrics, states[1:], strict=False):
-        before, later = state.runs.curriculum, after.runs.curriculum
+        before, later = state.seeds.curriculum, after.seeds.curriculum
         met = later.population.games - before.population.games
         np.testing.assert_array_equal(met.sum(axis=1), measured.episodes)
         members = before.population.size
@@ -256,7 +258,7 @@ def test_with_a_coplayer_per_worker_several_are_met_in_one_cycle(per_worker) -> 
 
 def test_positive_value_loss_is_never_negative(per_worker) -> None:
     for state in per_worker[1]:
-        score = state.runs.curriculum.buffers.score
+        score = state.seeds.curriculum.buffers.score
         assert (score[np.isfinite(score)] >= 0).all()
     assert np.isfinite(score).any()
 
@@ -270,7 +272,7 @@ def test_a_single_level_is_replayed_as_soon_as_it_is_stored() -> None:
     exp = experiment(with_changes(schedule={"kind": "parallel"}), generate=generate, num_levels=1)
     states, metrics, _ = record(exp, start(exp, 0, 2), 12)
     for state, measured in zip(states, metrics, strict=False):
-        sizes = state.runs.curriculum.buffers.size
+        sizes = state.seeds.curriculum.buffers.size
         assert sizes.max() <= 1
         if measured.active.all():
             stored = np.take_along_axis(sizes, measured.coplayer[:, None], axis=1) == 1

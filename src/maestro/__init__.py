@@ -1,3 +1,3 @@
 """MAESTRO: a joint curriculum over levels and co-players for two-player games."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

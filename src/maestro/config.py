@@ -1,63 +1,65 @@
-"""Every setting, with the paper's hyperparameter table (appendix D) as the defaults, and the presets."""
+"""Every setting with its range, the paper's hyperparameter table (appendix D) being the defaults."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+BIG = 1_000_000_000
 
 
 @dataclass(frozen=True)
-class GameConfig:
-    """The generator of levels."""
+class Range:
+    """What a number may be, both ends included."""
 
-    min_size: int = 5
-    """Smallest side of a generated level."""
-    max_size: int = 15
-    """Largest side of a generated level, at most 15."""
-    level: str = ""
-    """Train on this one level (a name or a file) instead of generated ones: a specialist."""
+    low: int | float
+    high: int | float
 
 
 @dataclass(frozen=True)
-class AgentConfig:
-    """The LaserTag network."""
+class Length:
+    """How many entries a list may have."""
 
-    filters: int = 16
-    """Filters of the 3 x 3 convolution."""
-    hidden: int = 256
-    """Units of the LSTM."""
-    heads: tuple[int, ...] = (32, 32)
-    """Hidden layers of the actor, and of the separate critic."""
+    most: int
+
+
+class Given:
+    """Marks a field that the game decides: it is no setting."""
+
+
+Share = Annotated[float, Range(0, 1)]
+Weight = Annotated[float, Range(0, BIG)]
+Slots = Annotated[int, Range(1, 10_000_000)]
 
 
 @dataclass(frozen=True)
 class PPOConfig:
-    """Proximal policy optimisation."""
+    """Proximal policy optimization."""
 
-    gamma: float = 0.995
+    gamma: Share = 0.995
     """Discount."""
-    gae_lambda: float = 0.95
-    """Lambda of the generalised advantage estimate."""
-    rollout_length: int = 256
+    gae_lambda: Share = 0.95
+    """Lambda of the generalized advantage estimate."""
+    rollout_length: Annotated[int, Range(1, 1_000_000)] = 256
     """Steps T of a rollout, which always starts with fresh episodes."""
-    workers: int = 32
+    workers: Slots = 32
     """Environments W whose steps one update learns from."""
-    epochs: int = 5
+    epochs: Annotated[int, Range(1, 1000)] = 5
     """Passes over the data of one update."""
-    minibatches: int = 4
+    minibatches: Annotated[int, Range(1, 100_000)] = 4
     """Minibatches per epoch, each of workers / minibatches whole sequences."""
-    clip: float = 0.2
+    clip: Annotated[float, Range(0, 10)] = 0.2
     """Clip range of the probability ratio and, if `clip_value`, of the value."""
-    learning_rate: float = 1e-4
+    learning_rate: Annotated[float, Range(0, 10)] = 1e-4
     """Adam's constant learning rate."""
-    adam_eps: float = 1e-5
+    adam_eps: Share = 1e-5
     """Adam's epsilon."""
-    max_grad_norm: float = 0.5
+    max_grad_norm: Weight = 0.5
     """Gradients are scaled down to this global norm."""
     clip_value: bool = True
     """Clip the value loss; without it the loss is Huber's."""
-    value_coef: float = 0.5
+    value_coef: Weight = 0.5
     """Weight of the value loss."""
-    entropy_coef: float = 0.0
+    entropy_coef: Weight = 0.0
     """Weight of the entropy bonus."""
 
 
@@ -65,34 +67,34 @@ class PPOConfig:
 class CurriculumConfig:
     """The teacher: level buffers and the choice of the co-player."""
 
-    replay_rate: float = 0.5
+    replay_rate: Share = 0.5
     """Probability p that a cycle replays levels (schedule `coin` only)."""
-    buffer_size: int = 4000
+    buffer_size: Slots = 4000
     """Levels K in the one buffer of PLR."""
-    member_buffer_size: int = 1000
+    member_buffer_size: Slots = 1000
     """Levels in the buffer of each co-player of MAESTRO."""
     score: Literal["max_mc", "positive_value_loss"] = "max_mc"
     """Estimate of regret."""
-    prioritisation: Literal["rank", "proportional"] = "rank"
+    prioritization: Literal["rank", "proportional"] = "rank"
     """How scores become probabilities; proportional needs scores that are never negative."""
-    temperature: float = 0.3
+    temperature: Annotated[float, Range(1e-3, 1e6)] = 0.3
     """Beta: the smaller, the more the highest scores are preferred."""
-    staleness: float = 0.3
+    staleness: Share = 0.3
     """Rho: share of the replay probability that goes by the time since a level was last played."""
-    min_fill: float = 0.5
+    min_fill: Share = 0.5
     """Share of a buffer that must be filled before it is replayed from."""
-    playlist: int = 8
+    playlist: Annotated[int, Range(1, 10_000)] = 8
     """Levels Q in a worker's queue of replayed levels for one rollout."""
     eviction: Literal["replay", "score"] = "replay"
     """Whom a new level challenges in a full buffer: the level least likely replayed, or of least score."""
     empty: Literal["pessimistic", "optimistic"] = "pessimistic"
     """How an empty buffer counts in the choice of the co-player: never the maximum, or always."""
-    exploration: float = 0.1
+    exploration: Share = 0.1
     """Lambda: every co-player is chosen with probability of at least lambda / N."""
-    hard_power: float = 2.0
+    hard_power: Annotated[float, Range(0, 100)] = 2.0
     """Power of PFSP's f_hard(x) = (1 - x)^power."""
-    smoothing: float = 0.1
-    """Added to each of PFSP's probabilities, which are then normalised again."""
+    smoothing: Weight = 0.1
+    """Added to each of PFSP's probabilities, which are then normalized again."""
     coplayer_per: Literal["rollout", "worker"] = "rollout"
     """One co-player for all workers of a rollout, or one drawn for each worker."""
 
@@ -103,11 +105,11 @@ class ScheduleConfig:
 
     kind: Literal["coin", "parallel"] = "coin"
     """`coin`: a cycle either replays or tries new levels. `parallel`: both, side by side."""
-    total_updates: int = 40_000
+    total_updates: Annotated[int, Range(1, BIG)] = 40_000
     """Student updates of the whole run."""
-    interval: int = 8_000
+    interval: Annotated[int, Range(1, BIG)] = 8_000
     """Student updates between two additions to the population."""
-    warmup: int = 0
+    warmup: Annotated[int, Range(0, BIG)] = 0
     """Updates of self-play before the first co-player joins; 0: the initial student is the first."""
     sp_train_both: bool = False
     """In self-play, learn from both seats' experience."""
@@ -117,26 +119,33 @@ class ScheduleConfig:
 class EvaluationConfig:
     """Games against fixed opponents on generated levels, which show passivity that training cannot."""
 
-    times: int = 20
+    times: Annotated[int, Range(0, 100_000)] = 20
     """How often during a run, evenly spread."""
-    levels: int = 256
+    levels: Annotated[int, Range(2, 1_000_000)] = 256
     """Generated levels, the same ones every time; half of them are played from the other seat."""
-    opponents: tuple[str, ...] = ("first", "random", "turret", "wall-follower", "hunter")
-    """`first` is the first member of the population, the student before training."""
+    opponents: Annotated[tuple[str, ...], Length(16)] = ("first", "random")
+    """`first` is the first member of the population, the student before training; the others are
+    scripted players of the game."""
 
 
 @dataclass(frozen=True)
 class RunConfig:
     """Everything that decides a run."""
 
+    game: str = ""
+    """The name of the game."""
     method: str = "maestro"
-    """One of `maestro.methods.METHODS`."""
-    seeds: int = 1
-    """Runs side by side, as one program."""
-    seed: int = 0
+    """A row of `maestro.methods.METHODS`, or a method of your own as module:NAME."""
+    seeds: Annotated[int, Range(1, 10_000)] = 1
+    """Students trained side by side, as one program."""
+    seed: Annotated[int, Range(0, 2**31 - 1 - 10_000)] = 0
     """The first seed; the others follow."""
-    game: GameConfig = field(default_factory=GameConfig)
-    agent: AgentConfig = field(default_factory=AgentConfig)
+    level: str = ""
+    """Train on this one level (a name or a file) instead of generated ones: a specialist."""
+    environment: Any = None
+    """The game's own settings: its frozen dataclass."""
+    agent: Any = None
+    """The network's settings: its frozen dataclass."""
     ppo: PPOConfig = field(default_factory=PPOConfig)
     curriculum: CurriculumConfig = field(default_factory=CurriculumConfig)
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
@@ -158,12 +167,10 @@ FAST = RunConfig(
 TINY = replace(
     FAST,
     seeds=1,
-    game=GameConfig(min_size=5, max_size=7),
-    agent=AgentConfig(hidden=64),
     ppo=PPOConfig(rollout_length=64, workers=64, learning_rate=1e-3, entropy_coef=0.005),
     curriculum=replace(FAST.curriculum, buffer_size=512, member_buffer_size=128),
     schedule=ScheduleConfig(kind="parallel", total_updates=150, interval=30),
-    evaluation=EvaluationConfig(times=5, levels=64, opponents=("first", "random")),
+    evaluation=EvaluationConfig(times=5, levels=64),
 )
 
 PRESETS = {"paper": PAPER, "fast": FAST, "tiny": TINY}
@@ -174,11 +181,39 @@ def population_size(schedule: ScheduleConfig) -> int:
     return max(0, -((schedule.warmup - schedule.total_updates) // schedule.interval))
 
 
-def leaves(config: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """(path, value) of every setting."""
-    for f in fields(config):
-        value = getattr(config, f.name)
+def setting_types(config: Any) -> dict[str, Any]:
+    """The annotated type of each setting in a group; a group of groups has the types that stand there."""
+    hints = get_type_hints(type(config), include_extras=True)
+    known = {f.name: hints[f.name] for f in fields(config) if Given not in marks(hints[f.name])}
+    return {
+        name: type(value) if is_dataclass(value := getattr(config, name)) else hint
+        for name, hint in known.items()
+    }
+
+
+def marks(hint: Any) -> tuple[Any, ...]:
+    """What stands beside an annotated type."""
+    return getattr(hint, "__metadata__", ())
+
+
+def bare(hint: Any) -> Any:
+    """The type itself, without what stands beside it."""
+    return hint.__origin__ if marks(hint) else hint
+
+
+def settable(hint: Any) -> bool:
+    """Whether files and the command line can give a value of this type."""
+    kind = bare(hint)
+    if get_origin(kind) is tuple:
+        return settable(get_args(kind)[0])
+    return get_origin(kind) is Literal or kind in (int, float, bool, str)
+
+
+def leaves(config: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """(path, annotated type, value) of every setting."""
+    for name, hint in setting_types(config).items():
+        value = getattr(config, name)
         if is_dataclass(value):
-            yield from leaves(value, f"{path}{f.name}.")
+            yield from leaves(value, f"{path}{name}.")
         else:
-            yield path + f.name, value
+            yield path + name, hint, value

@@ -14,6 +14,7 @@ from maestro import level_buffer, population
 from maestro.config import CurriculumConfig
 from maestro.level_buffer import LevelBuffer, Played
 from maestro.population import Population
+from maestro.trees import Leaf, Tree
 
 Level = Any
 
@@ -23,16 +24,16 @@ class Curriculum(PyTreeNode):
 
     population: Population
     buffers: LevelBuffer | None  # leading axis: 1 (SHARED) or P, one for each slot (PER_COPLAYER)
-    chosen_at: Any  # int [P]; the cycle in which each slot was last played against
-    cycle: Any  # cycles so far
+    chosen_at: Leaf  # int [P]; the cycle in which each slot was last played against
+    cycle: Leaf  # cycles so far
 
 
 class Task(PyTreeNode):
     """What the student is to play: Q levels for each of E environments, new levels first."""
 
-    coplayer: Any  # slot, for all environments or [E]
-    levels: Any  # a tree, each leaf [Q, E, ...]; None: a fresh level for every episode
-    slots: Any  # int [Q, R]; where the last R environments' levels lie in their buffer
+    coplayer: Leaf  # slot, for all environments or [E]
+    levels: Tree  # a tree, each leaf [Q, E, ...]; None: a fresh level for every episode
+    slots: Leaf | None  # int [Q, R]; where the last R environments' levels lie in their buffer
 
     @property
     def replayed(self) -> int:
@@ -71,9 +72,9 @@ class Teacher:
     num_levels: int | None = None  # how many levels exist, if few
 
     def __post_init__(self) -> None:
-        if self.config.prioritisation == "proportional" and self.config.score == "max_mc":
+        if self.config.prioritization == "proportional" and self.config.score == "max_mc":
             raise ValueError(
-                "prioritisation is 'proportional', which needs scores that are never negative: "
+                "prioritization is 'proportional', which needs scores that are never negative: "
                 "score is 'max_mc', allowed: 'positive_value_loss'"
             )
 
@@ -203,7 +204,7 @@ def best_returns(
     def known(buffer: LevelBuffer, mine: Array) -> Array:
         new_best, replay_best = split(task, jnp.where(mine[None, :], best, -jnp.inf))
         parts = []
-        if task.replayed:
+        if task.slots is not None:
             slots = task.slots.ravel()
             buffer = buffer.replace(best_return=buffer.best_return.at[slots].max(replay_best.ravel()))
             parts.append(buffer.best_return[task.slots])
@@ -242,7 +243,7 @@ def tell(
         new = jax.tree.map(lambda x: split(task, x)[0], seen)
         replayed = jax.tree.map(lambda x: split(task, x)[1].ravel(), seen)
         buffer = level_buffer.start(buffer, new.started[0].sum() + replayed.started.sum())
-        if task.replayed:
+        if task.slots is not None:
             buffer = level_buffer.rescore(buffer, task.slots.ravel(), replayed)
         fresh = mine.shape[0] - task.replayed
         if fresh:
@@ -260,3 +261,9 @@ def tell(
 def join(curriculum: Curriculum, student: Any, joins: Bool[Array, ""]) -> Curriculum:
     """A frozen copy of the student joins the population, if `joins`; its buffer is still empty."""
     return curriculum.replace(population=population.add(curriculum.population, student, joins))
+
+
+def follow(curriculum: Curriculum, student: Any, joins: Bool[Array, ""]) -> Curriculum:
+    """After an update: slot 0 is the student as it is now, and a copy of it joins if that is due."""
+    mirrored = curriculum.replace(population=population.mirror(curriculum.population, student))
+    return join(mirrored, student, joins)

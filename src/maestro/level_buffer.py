@@ -8,6 +8,7 @@ from flax.struct import PyTreeNode
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
 
 from maestro.config import CurriculumConfig
+from maestro.trees import Leaf, Tree
 
 Level = Any  # a tree of arrays
 
@@ -15,22 +16,22 @@ Level = Any  # a tree of arrays
 class LevelBuffer(PyTreeNode):
     """K slots, filled from the first on. Time is counted in levels started through this buffer."""
 
-    levels: Any  # a tree, each leaf [K, ...]
-    digest: Any  # uint32 [K, 2]; equal levels have equal digests
-    score: Any  # [K]; estimated regret
-    best_return: Any  # [K]; best undiscounted return ever seen on the level, from -inf
-    played: Any  # int [K]; the clock when the level was last started
-    size: Any  # slots filled
-    clock: Any  # levels started so far, new or replayed
+    levels: Tree  # a tree, each leaf [K, ...]
+    digest: Leaf  # uint32 [K, 2]; equal levels have equal digests
+    score: Leaf  # [K]; estimated regret
+    best_return: Leaf  # [K]; best undiscounted return ever seen on the level, from -inf
+    played: Leaf  # int [K]; the clock when the level was last started
+    size: Leaf  # slots filled
+    clock: Leaf  # levels started so far, new or replayed
 
 
 class Played(PyTreeNode):
     """What playing B levels gave; the scores are sums over finished episodes."""
 
-    score: Any  # [B]
-    episodes: Any  # int [B]; finished ones
-    best_return: Any  # [B]; over the finished episodes, -inf without
-    started: Any  # bool [B]
+    score: Leaf  # [B]
+    episodes: Leaf  # int [B]; finished ones
+    best_return: Leaf  # [B]; over the finished episodes, -inf without
+    started: Leaf  # bool [B]
 
 
 def empty(level: Level, slots: int) -> LevelBuffer:
@@ -85,16 +86,16 @@ def scramble(x: Array) -> Array:
 def score_probabilities(config: CurriculumConfig, buffer: LevelBuffer) -> Float[Array, " K"]:
     """P_S: by rank, (1 / rank)^(1 / beta), or proportional to the score; ties go to the lower slot."""
     has = filled(buffer)
-    if config.prioritisation == "rank":
+    if config.prioritization == "rank":
         order = jnp.argsort(jnp.where(has, -buffer.score, jnp.inf), stable=True)
         rank = jnp.zeros_like(order).at[order].set(jnp.arange(1, order.size + 1))
         weight = (1.0 / rank) ** (1.0 / config.temperature)
     else:
         weight = jnp.maximum(buffer.score, 0.0) ** (1.0 / config.temperature)
-    return normalised(weight, has)
+    return normalized(weight, has)
 
 
-def normalised(weight: Float[Array, " K"], has: Bool[Array, " K"]) -> Float[Array, " K"]:
+def normalized(weight: Float[Array, " K"], has: Bool[Array, " K"]) -> Float[Array, " K"]:
     """Weights of the filled slots as probabilities, uniform if all are 0; zeros if none is filled."""
     weight = jnp.where(has, weight, 0.0)
     weight = jnp.where(weight.sum() > 0, weight, has.astype(weight.dtype))
@@ -104,7 +105,7 @@ def normalised(weight: Float[Array, " K"], has: Bool[Array, " K"]) -> Float[Arra
 def priorities(config: CurriculumConfig, buffer: LevelBuffer) -> Float[Array, " K"]:
     """P_replay = (1 - rho) P_S + rho P_C, with P_C proportional to the time since a level was played."""
     age = (buffer.clock - buffer.played).astype(jnp.float32)
-    stale = normalised(age, filled(buffer))
+    stale = normalized(age, filled(buffer))
     return (1 - config.staleness) * score_probabilities(config, buffer) + config.staleness * stale
 
 
@@ -146,8 +147,8 @@ def rescore(buffer: LevelBuffer, slots: Int[Array, " B"], played: Played) -> Lev
 class Match(PyTreeNode):
     """Where each of W new levels belongs."""
 
-    leader: Any  # int [W]; the first equal level of the batch
-    slot: Any  # int [W]; the slot that holds it already, K if none
+    leader: Leaf  # int [W]; the first equal level of the batch
+    slot: Leaf  # int [W]; the slot that holds it already, K if none
 
 
 def match(buffer: LevelBuffer, digests: UInt32[Array, "W 2"]) -> Match:

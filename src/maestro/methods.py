@@ -19,7 +19,7 @@ def uniform(config: CurriculumConfig, curriculum: Curriculum) -> Float[Array, " 
 
 
 def hardest(config: CurriculumConfig, curriculum: Curriculum) -> Float[Array, " P"]:
-    """PFSP: f_hard(x) = (1 - x)^power of the win rate x, normalised, smoothed, normalised again."""
+    """PFSP: f_hard(x) = (1 - x)^power of the win rate x, normalized, smoothed, normalized again."""
     who = population.members(curriculum.population)
     hard = jnp.where(who, (1 - population.win_rate(curriculum.population)) ** config.hard_power, 0.0)
     chances = jnp.where(hard.sum() > 0, hard / jnp.maximum(hard.sum(), 1e-30), share(who))

@@ -7,16 +7,18 @@ import jax.numpy as jnp
 from flax.struct import PyTreeNode
 from jaxtyping import Array, Bool, Float, Int
 
+from maestro.trees import Leaf, Tree
+
 MEMORY = 128  # episodes over which a win rate is taken
 
 
 class Population(PyTreeNode):
     """Slot 0 is the live student and no member; members take slots 1, 2, ... in the order they joined."""
 
-    params: Any  # a tree, each leaf [P, ...]
-    size: Any  # members
-    results: Any  # [P, 128]; the latest results, 1 won, 0.5 drawn, 0 lost; a ring
-    games: Any  # int [P]; results ever recorded
+    params: Tree  # a tree, each leaf [P, ...]
+    size: Leaf  # members
+    results: Leaf  # [P, 128]; the latest results, 1 won, 0.5 drawn, 0 lost; a ring
+    games: Leaf  # int [P]; results ever recorded
 
 
 def init(student: Any, max_members: int) -> Population:

@@ -1,4 +1,4 @@
-"""Trajectory -> a better student: proximal policy optimisation with whole sequences as minibatches."""
+"""Trajectory -> a better student: proximal policy optimization with whole sequences as minibatches."""
 
 from typing import Any
 
@@ -11,29 +11,30 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from maestro.agents.base import Agent, Params
 from maestro.config import PPOConfig
 from maestro.rollout import Trajectory
+from maestro.trees import Leaf, Tree
 
 
 class Learner(PyTreeNode):
-    """The student and its optimiser."""
+    """The student and its optimizer."""
 
-    params: Any  # a tree of arrays
-    optimiser: Any  # Adam's state
-    skipped: Any  # updates that were not finite and left no trace
-    skipped_in_a_row: Any  # of these, the ones since the last good update
+    params: Tree  # a tree of arrays
+    optimizer: Tree  # Adam's state
+    skipped: Leaf  # updates that were not finite and left no trace
+    skipped_in_a_row: Leaf  # of these, the ones since the last good update
 
 
 class Losses(PyTreeNode):
     """Means over one update's minibatches."""
 
-    total: Any
-    policy: Any
-    value: Any
-    entropy: Any
-    clipped: Any  # share of steps whose probability ratio was clipped
-    grad_norm: Any
+    total: Leaf
+    policy: Leaf
+    value: Leaf
+    entropy: Leaf
+    clipped: Leaf  # share of steps whose probability ratio was clipped
+    grad_norm: Leaf
 
 
-def optimiser(config: PPOConfig) -> optax.GradientTransformation:
+def optimizer(config: PPOConfig) -> optax.GradientTransformation:
     """Adam on clipped gradients."""
     return optax.chain(
         optax.clip_by_global_norm(config.max_grad_norm),
@@ -44,10 +45,10 @@ def optimiser(config: PPOConfig) -> optax.GradientTransformation:
 def init(key: PRNGKeyArray, config: PPOConfig, agent: Agent) -> Learner:
     """A student that has learned nothing."""
     params = agent.init(key)
-    return Learner(params, optimiser(config).init(params), jnp.int32(0), jnp.int32(0))
+    return Learner(params, optimizer(config).init(params), jnp.int32(0), jnp.int32(0))
 
 
-def normalise(advantage: Float[Array, "T E"]) -> Float[Array, "T E"]:
+def normalize(advantage: Float[Array, "T E"]) -> Float[Array, "T E"]:
     """(A - mean) / (std + 1e-5) over the whole batch, std with n - 1."""
     return (advantage - advantage.mean()) / (advantage.std(ddof=1) + 1e-5)
 
@@ -68,13 +69,13 @@ def value_loss(config: PPOConfig, value: Array, old: Array, target: Array) -> Ar
 class Batch(PyTreeNode):
     """What the loss looks at, [T, B] each."""
 
-    obs: Any
-    keep: Any
-    action: Any
-    log_prob: Any
-    value: Any
-    advantage: Any  # normalised
-    target: Any
+    obs: Tree
+    keep: Leaf
+    action: Tree
+    log_prob: Leaf
+    value: Leaf
+    advantage: Leaf  # normalized
+    target: Leaf
 
 
 def loss(params: Params, config: PPOConfig, agent: Agent, batch: Batch) -> tuple[Array, Losses]:
@@ -98,7 +99,7 @@ def batch_of(trajectory: Trajectory, advantage: Float[Array, "T E"]) -> Batch:
         action=trajectory.action,
         log_prob=trajectory.log_prob,
         value=trajectory.value,
-        advantage=normalise(advantage),
+        advantage=normalize(advantage),
         target=advantage + trajectory.value,
     )
 
@@ -118,18 +119,18 @@ def update(
         params, state = carry
         part = jax.tree.map(lambda x: x[:, chosen], batch)
         (_, losses), grads = jax.value_and_grad(loss, has_aux=True)(params, config, agent, part)
-        updates, state = optimiser(config).update(grads, state, params)
+        updates, state = optimizer(config).update(grads, state, params)
         norm = optax.tree.norm(grads)
         return (optax.apply_updates(params, updates), state), losses.replace(grad_norm=norm)
 
-    start = (learner.params, learner.optimiser)
+    start = (learner.params, learner.optimizer)
     order = minibatches(key, config, batch.action.shape[1])
     end, losses = jax.lax.scan(step, start, order)
     finite = jnp.all(jnp.isfinite(losses.grad_norm)) & jnp.all(jnp.isfinite(losses.total))
     params, state = jax.tree.map(lambda a, b: jnp.where(finite, a, b), end, start)
     learner = Learner(
         params=params,
-        optimiser=state,
+        optimizer=state,
         skipped=learner.skipped + ~finite,
         skipped_in_a_row=jnp.where(finite, 0, learner.skipped_in_a_row + 1),
     )

@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Int
 from maestro.rollout import Trajectory
 
 
-def generalised_advantage(trajectory: Trajectory, gamma: float, gae_lambda: float) -> Float[Array, "T E"]:
+def generalized_advantage(trajectory: Trajectory, gamma: float, gae_lambda: float) -> Float[Array, "T E"]:
     """GAE: A_t = delta_t + gamma lambda A_{t+1}, cut where an episode ends.
 
     What follows a step counts unless the game was over: also beyond a time limit and beyond the

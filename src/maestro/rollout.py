@@ -9,7 +9,8 @@ from flax.struct import PyTreeNode
 from jaxtyping import Array, Key, PRNGKeyArray
 
 from maestro.agents.base import Agent, Params
-from maestro.envs.base import Environment, Level
+from maestro.envs.base import Environment, Level, Obs
+from maestro.trees import Leaf, Tree
 
 NextLevel = Callable[[PRNGKeyArray, Array, Array], Level]
 # (key, environment number, levels finished there) -> the level to play next
@@ -31,17 +32,17 @@ CHUNKS = 16  # the values of next observations are computed in so many pieces, t
 class Trajectory(PyTreeNode):
     """T steps of E environments as the student saw them; every environment starts a fresh episode at 0."""
 
-    obs: Any  # [T, E, ...]
-    action: Any  # [T, E, ...]
-    log_prob: Any  # [T, E]
-    value: Any  # [T, E]
-    next_value: Any  # [T, E]; of the observation that followed, also where the episode ended with it
-    reward: Any  # [T, E]
-    score: Any  # [T, E, 2]; the student's and the co-player's unshaped reward
-    terminated: Any  # bool [T, E]
-    truncated: Any  # bool [T, E]
-    finished: Any  # int [T, E]; episodes finished before this step
-    first_level: Any  # a tree, each leaf [E, ...]; the level of each environment's first episode
+    obs: Tree  # [T, E, ...]
+    action: Tree  # [T, E, ...]
+    log_prob: Leaf  # [T, E]
+    value: Leaf  # [T, E]
+    next_value: Leaf  # [T, E]; of the observation that followed, also where the episode ended with it
+    reward: Leaf  # [T, E]
+    score: Leaf  # [T, E, 2]; the student's and the co-player's unshaped reward
+    terminated: Leaf  # bool [T, E]
+    truncated: Leaf  # bool [T, E]
+    finished: Leaf  # int [T, E]; episodes finished before this step
+    first_level: Tree  # a tree, each leaf [E, ...]; the level of each environment's first episode
 
     @property
     def done(self) -> Array:
@@ -55,8 +56,8 @@ class Trajectory(PyTreeNode):
 
     def columns(self, chosen: Array) -> "Trajectory":
         """Some environments only."""
-        steps = {name: getattr(self, name)[:, chosen] for name in STEP_FIELDS}
-        return self.replace(**steps)
+        steps = {name: getattr(self, name) for name in STEP_FIELDS}
+        return self.replace(**jax.tree.map(lambda x: x[:, chosen], steps))
 
     @property
     def keep(self) -> Array:
@@ -82,47 +83,52 @@ def select(choose: Array, yes: Any, no: Any) -> Any:
 class Recorded(PyTreeNode):
     """One step as it was taken; the seats that are recorded come first."""
 
-    obs: Any  # [seats, E, ...]
-    action: Any  # [seats, E, ...]
-    output: Any  # [seats, E, ...]; the policy's
-    memory: Any  # a tree, each leaf [seats, E, ...]; after the observation
-    next_obs: Any  # [seats, E, ...]; before any restart
-    reward: Any  # [seats, E]
-    score: Any  # [E, 2]
-    terminated: Any  # [E]
-    truncated: Any  # [E]
-    finished: Any  # [E]
+    obs: Tree  # [seats, E, ...]
+    action: Tree  # [seats, E, ...]
+    output: Tree  # [seats, E, ...]; the policy's
+    memory: Tree  # a tree, each leaf [seats, E, ...]; after the observation
+    next_obs: Tree  # [seats, E, ...]; before any restart
+    reward: Leaf  # [seats, E]
+    score: Leaf  # [E, 2]
+    terminated: Leaf  # [E]
+    truncated: Leaf  # [E]
+    finished: Leaf  # [E]
 
 
-def act_both(agent: Agent, per_worker: bool, weights: Any, memory: Any, obs: Array) -> tuple[Any, Array]:
-    """Both seats' (memory, policy output), each [2, E, ...].
+def act_both(agent: Agent, per_worker: bool, players: Any, memory: Any, obs: Obs) -> tuple[Any, Array]:
+    """Both seats' (memory, policy output), each [2, E, ...]; `players` as `prepare` returns them.
 
-    With one co-player for all, both networks are one batched product; `weights` are then stacked.
+    With one co-player for all, both networks are one batched product; the players are then stacked.
     """
 
-    def step(w: Any, m: Any, o: Array) -> tuple[Any, Array]:
-        m, features = agent.step(w, m, o)
-        return m, agent.policy(w, features)
+    def step(player: Any, m: Any, o: Obs) -> tuple[Any, Array]:
+        weights, params = player
+        m, features = agent.step(weights, m, o)
+        return m, agent.policy(params, features)
 
     if not per_worker:
-        return jax.vmap(step)(weights, memory, obs)
-    student, coplayer = weights
-    first = step(student, jax.tree.map(lambda x: x[0], memory), obs[0])
-    each = jax.vmap(lambda w, m, o: jax.tree.map(lambda x: x[0], step(w, m, o)))
-    second = each(coplayer, jax.tree.map(lambda x: x[1][:, None], memory), obs[1][:, None])
+        return jax.vmap(step)(players, memory, obs)
+    student, coplayer = players
+    mine = jax.tree.map(lambda x: x[0], (memory, obs))
+    first = step(student, *mine)
+    each = jax.vmap(lambda p, m, o: jax.tree.map(lambda x: x[0], step(p, m, o)))
+    theirs = jax.tree.map(lambda x: x[1][:, None], (memory, obs))
+    second = each(coplayer, *theirs)
     return jax.tree.map(lambda a, b: jnp.stack([a, b]), first, second)
 
 
 def prepare(agent: Agent, players: tuple[Params, Params], per_worker: bool) -> Any:
-    """What acting needs of (student, co-player), the latter [E, ...] if `per_worker`."""
+    """(weights, parameters) of the student and the co-player, the latter's [E, ...] if `per_worker`."""
+    student, coplayer = players
     if per_worker:
-        return agent.prepare(players[0]), jax.vmap(agent.prepare)(players[1])
-    return jax.tree.map(lambda a, b: jnp.stack([a, b]), *(agent.prepare(p) for p in players))
+        return (agent.prepare(student), student), (jax.vmap(agent.prepare)(coplayer), coplayer)
+    both = [(agent.prepare(params), params) for params in players]
+    return jax.tree.map(lambda a, b: jnp.stack([a, b]), *both)
 
 
-def seat_first(x: Array, seats: int = 2) -> Array:
-    """[E, seat, ...] -> [seat, E, ...], the first seats only."""
-    return jnp.moveaxis(x, 1, 0)[:seats]
+def seat_first(tree: Tree, seats: int = 2) -> Tree:
+    """[E, seat, ...] -> [seat, E, ...], the first seats only, leaf by leaf."""
+    return jax.tree.map(lambda x: jnp.moveaxis(x, 1, 0)[:seats], tree)
 
 
 def rollout(
@@ -141,10 +147,10 @@ def rollout(
     `both_seats` appends the co-player's own experience as E further columns.
     """
     keys = environment_keys(key, num_envs)
-    weights = prepare(agent, players, per_worker)
+    prepared = prepare(agent, players, per_worker)
     seats = 2 if both_seats else 1
 
-    def begin(keys: Key[Array, " E"], finished: Array) -> tuple[Level, Any, Array]:
+    def begin(keys: Key[Array, " E"], finished: Array) -> tuple[Level, Any, Obs]:
         level_key, reset_key = jax.vmap(jax.random.split, out_axes=1)(keys)
         levels = jax.vmap(next_level)(level_key, jnp.arange(num_envs), finished)
         state, obs = jax.vmap(env.reset)(reset_key, levels)
@@ -154,13 +160,13 @@ def rollout(
         level, state, obs, memory, finished = carry
         step_keys = jax.vmap(lambda k: jax.random.split(jax.random.fold_in(k, t), 4), out_axes=1)(keys)
         seen = seat_first(obs)
-        memory, output = act_both(agent, per_worker, weights, memory, seen)
+        memory, output = act_both(agent, per_worker, prepared, memory, seen)
         action = jax.vmap(jax.vmap(agent.distribution.sample))(step_keys[:2], output)
         state, obs, reward, terminated, truncated, info = jax.vmap(env.step)(
             step_keys[2], level, state, jnp.moveaxis(action, 0, 1)
         )
         recorded = Recorded(
-            obs=seen[:seats],
+            obs=jax.tree.map(lambda x: x[:seats], seen),
             action=action[:seats],
             output=output[:seats],
             memory=jax.tree.map(lambda x: x[:seats], memory),
@@ -212,7 +218,7 @@ def assemble(agent: Agent, student: Params, recorded: Recorded, first_level: Lev
     )
 
 
-def next_values(agent: Agent, student: Params, memory: Any, next_obs: Array) -> Array:
+def next_values(agent: Agent, student: Params, memory: Any, next_obs: Obs) -> Array:
     """The student's value of each observation that followed a step, before any restart."""
     weights = agent.prepare(student)
 
@@ -220,7 +226,7 @@ def next_values(agent: Agent, student: Params, memory: Any, next_obs: Array) -> 
         memory, obs = inputs
         return agent.value(student, agent.step(weights, memory, obs)[1])
 
-    steps = next_obs.shape[0]
+    steps, envs = jax.tree.leaves(next_obs)[0].shape[:2]
     pieces = next(c for c in range(min(CHUNKS, steps), 0, -1) if steps % c == 0)
     split = jax.tree.map(lambda x: x.reshape(pieces, -1, *x.shape[2:]), (memory, next_obs))
-    return jax.lax.map(piece, split).reshape(next_obs.shape[:2])
+    return jax.lax.map(piece, split).reshape(steps, envs)

@@ -1,38 +1,60 @@
-"""Settings from presets, TOML files and the command line, checked all at once before anything compiles."""
+"""Changes to settings from files and the command line, checked; what is wrong is told all at once."""
 
-import hashlib
-import json
-from collections.abc import Sequence
-from dataclasses import asdict, is_dataclass, replace
-from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+import difflib
+import reprlib
+from dataclasses import is_dataclass, replace
+from typing import Any, Literal, get_args, get_origin
 
-from maestro.config import PRESETS, RunConfig, leaves
-from maestro.limits import LEVELS, SettingsError, nearest, problems_of, shown
-from maestro.toml import might_be_level, read_level, reason
-from maestro.toml import read as read
-from maestro.toml import to_toml as to_toml
+from maestro.config import Length, Range, bare, leaves, marks, setting_types
 
 MAX_PROBLEMS = 100
+LARGEST = {int: Range(-(2**31), 2**31 - 1), float: Range(-3e38, 3e38)}  # numbers with no range of their own
 KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+
+
+class SettingsError(ValueError):
+    """Everything that is wrong with the settings, a line each."""
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(problems))
 
 
 class Word(str):
     """A value as the command line gives it, whose kind the setting decides."""
 
 
+short = reprlib.Repr()
+short.maxstring = short.maxother = short.maxlong = 80
+
+
+def shown(value: Any) -> str:
+    """A value as messages show it: on one line, and cut short."""
+    try:
+        return short.repr(value)
+    except ValueError:  # Python refuses to write out vast integers
+        return "a vast number"
+
+
+def nearest(name: str, names: list[str]) -> str:
+    """A hint at the name that was probably meant."""
+    by_lower = {known.lower(): known for known in names}
+    close = difflib.get_close_matches(name[:100].lower(), by_lower, 1, 0.5)
+    return f"did you mean {by_lower[close[0]]}?" if close else f"allowed: {', '.join(names)}"
+
+
 def apply(config: Any, changes: dict[str, Any], problems: list[str], path: str = "") -> Any:
     """The settings with nested changes; what is wrong with these is added to the problems."""
-    hints = get_type_hints(type(config))
+    types = setting_types(config)
     new = {}
     for name, value in changes.items():
         if len(problems) >= MAX_PROBLEMS:
             break
         where = path + (name if name.isidentifier() and len(name) < 60 else shown(name))
-        if name not in hints:
-            problems.append(f"{where}: unknown setting; {nearest(name, list(hints))}")
-        elif not is_dataclass(hints[name]):
-            new[name] = convert(hints[name], value, where, problems, getattr(config, name))
+        if name not in types:
+            problems.append(f"{where}: unknown setting; {nearest(name, list(types))}")
+        elif not is_dataclass(types[name]):
+            new[name] = convert(bare(types[name]), value, where, problems, getattr(config, name))
         elif isinstance(value, dict):
             new[name] = apply(getattr(config, name), value, problems, f"{where}.")
         else:
@@ -94,47 +116,45 @@ def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     return {**base, **both}
 
 
-def resolve(preset: str, changes: dict[str, Any], problems: Sequence[str] = ()) -> RunConfig:
-    """A preset with changes, checked; `SettingsError` lists all that is wrong, after known problems."""
-    found, changes = list(problems), dict(changes)
-    chosen = changes.pop("preset", preset)
-    if not isinstance(chosen, str) or chosen not in PRESETS:
-        found.append(f"preset: {shown(chosen)} is not allowed; allowed: {', '.join(PRESETS)}")
-        chosen = "paper"
-    config = with_level(apply(PRESETS[chosen], changes, found), found)
-    found += problems_of(config)
-    if found:
-        raise SettingsError(found)
-    return config
+def out_of_range(config: Any, path: str = "") -> list[str]:
+    """A line for each number that is too small, too large, or none, and for each list that is too long."""
+    return [line for where, hint, value in leaves(config, path) for line in misfits(where, hint, value)]
 
 
-def with_level(config: RunConfig, problems: list[str]) -> RunConfig:
-    """The settings with a level's file replaced by what is in it: a run needs no other file than its own."""
-    level = config.game.level
-    if not level or level.lower() in map(str.lower, LEVELS):
-        return config
-    if "\n" in level:
-        problems += [] if might_be_level(level) else [f"game.level: {shown(level)} is no level"]
-        return config
-    try:
-        content = read_level(Path(level))
-        return replace(config, game=replace(config.game, level=content))
-    except (OSError, ValueError) as error:
-        hint = f"{reason(error)}; nor is it the name of a level: {nearest(level, list(LEVELS))}"
-        problems.append(f"game.level: {shown(level)}: {hint}")
-    return config
+def misfits(path: str, hint: Any, value: Any) -> list[str]:
+    """What of one setting is beyond the marks beside its type."""
+    entries = value if isinstance(value, tuple) else (value,)
+    most = [mark.most for mark in marks(hint) if isinstance(mark, Length) and len(entries) > mark.most]
+    if most:
+        return [f"{path}: {len(entries):,} entries; allowed: at most {most[0]}"]
+    lines = []
+    for x in entries:
+        usual = [LARGEST[type(x)]] if type(x) in LARGEST else []
+        for mark in [mark for mark in marks(hint) if isinstance(mark, Range)] or usual:
+            if not mark.low <= x <= mark.high:  # nan is in no range
+                allowed = f"{mark.low:,} to {mark.high:,}"
+                lines.append(f"{path}: {shown(x)} is out of range; allowed: {allowed}")
+    return lines
 
 
-def digest(config: RunConfig) -> str:
-    """What identifies a configuration."""
-    return hashlib.sha256(json.dumps(asdict(config), sort_keys=True).encode()).hexdigest()
+def as_dict(config: Any) -> dict[str, Any]:
+    """All settings as nested dictionaries, as JSON and TOML know them."""
+    result: dict[str, Any] = {}
+    for path, _, value in leaves(config):
+        *groups, name = path.split(".")
+        group = result
+        for part in groups:
+            group = group.setdefault(part, {})
+        group[name] = list(value) if isinstance(value, tuple) else value
+    return result
 
 
-def difference(one: RunConfig, other: RunConfig) -> list[str]:
+def difference(one: Any, other: Any) -> list[str]:
     """The settings in which two configurations differ, a line each."""
-    theirs = dict(leaves(other))
+    theirs = {path: value for path, _, value in leaves(other)}
+    ours = {path: value for path, _, value in leaves(one)}
     return [
-        f"{path}: {shown(value)} -> {shown(theirs[path])}"
-        for path, value in leaves(one)
-        if theirs[path] != value
+        f"{path}: {shown(ours.get(path))} -> {shown(theirs.get(path))}"
+        for path in ours | theirs
+        if ours.get(path) != theirs.get(path)
     ]

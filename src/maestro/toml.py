@@ -1,15 +1,14 @@
-"""Settings as TOML, and what else they take from files; nothing larger or deeper than settings are."""
+"""Settings as TOML; nothing larger or deeper than settings are is read."""
 
 import json
 import tomllib
 from pathlib import Path
 from typing import Any
 
-from maestro.config import RunConfig, leaves
-from maestro.limits import SettingsError
+from maestro.config import leaves
+from maestro.settings import SettingsError
 
 MAX_BYTES = 32_000  # of a settings file
-MAX_LEVEL = 4096  # of a level's file
 MAX_DOTS = 20  # of a key; `tomllib` takes quadratic time for more
 PLAIN = "".join(map(chr, range(32, 127))).translate({34: None, 92: None}) + "\n"  # needs no escape in TOML
 
@@ -46,26 +45,10 @@ def reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def read_level(path: Path) -> str:
-    """The text in the file of a level, which is looked at more closely later."""
-    if path.exists() and not path.is_file():
-        raise ValueError("is no file")
-    with path.open("rb") as file:
-        text = file.read(MAX_LEVEL + 1).decode().replace("\r\n", "\n")
-    if not might_be_level(text):
-        raise ValueError("holds no level")
-    return text
-
-
-def might_be_level(text: str) -> bool:
-    """Whether a text is small enough for a level, and has lines as one."""
-    return "\n" in text and len(text) <= MAX_LEVEL and not has_long_key(text)
-
-
-def to_toml(config: RunConfig) -> str:
+def to_toml(config: Any) -> str:
     """The whole configuration as TOML."""
     groups: dict[str, list[str]] = {}
-    for path, value in leaves(config):
+    for path, _, value in leaves(config):
         group, _, name = path.rpartition(".")
         groups.setdefault(group, []).append(f"{name} = {toml_value(value)}")
     return "\n".join("\n".join([f"[{g}]"] * bool(g) + lines) + "\n" for g, lines in groups.items())
@@ -77,5 +60,6 @@ def toml_value(value: Any) -> str:
         return f"[{', '.join(map(toml_value, value))}]"
     if not isinstance(value, str):
         return json.dumps(value)
-    text = "".join(c if c in PLAIN else f"\\U{ord(c):08x}" for c in value)
+    plain = PLAIN.replace(".", "") if has_long_key(value) else PLAIN
+    text = "".join(c if c in plain else f"\\U{ord(c):08x}" for c in value)
     return f'"""\n{text}"""' if "\n" in text else f'"{text}"'

@@ -6,7 +6,7 @@ import numpy as np
 
 # An episode is (undiscounted return, mean over its steps of V for `max_mc`, of the score itself for `given`).
 OPTIONS = {
-    "prioritisation": ("rank", "proportional"),
+    "prioritization": ("rank", "proportional"),
     "eviction": ("replay", "score"),
     "score": ("max_mc", "given"),
     "victims": ("early", "late"),
@@ -19,15 +19,15 @@ def rank_shares(scores, beta):
     weights = [0.0] * len(scores)
     for place, i in enumerate(order):
         weights[i] = (1.0 / (place + 1)) ** (1.0 / beta)
-    return normalised(weights)
+    return normalized(weights)
 
 
 def proportional_shares(scores, beta):
     """Share of each score, max(S, 0)^(1/beta) normalised; uniform where no score is positive."""
-    return normalised([max(score, 0.0) ** (1.0 / beta) for score in scores])
+    return normalized([max(score, 0.0) ** (1.0 / beta) for score in scores])
 
 
-def normalised(weights):
+def normalized(weights):
     """Weights divided by their sum; uniform where the sum is zero."""
     total = sum(weights)
     return [weight / total if total > 0 else 1.0 / len(weights) for weight in weights]
@@ -36,10 +36,10 @@ def normalised(weights):
 class Buffer:
     """K slots, each a level with its score, best return (R_max) and stamp, and one clock."""
 
-    def __init__(self, K, beta, rho, prioritisation="rank", eviction="replay", **more):
+    def __init__(self, K, beta, rho, prioritization="rank", eviction="replay", **more):
         """Empty buffer; more options: `score` (max_mc or given), `victims` (early or late, see `step`)."""
         options = {
-            "prioritisation": prioritisation,
+            "prioritization": prioritization,
             "eviction": eviction,
             "score": "max_mc",
             "victims": "early",
@@ -48,8 +48,8 @@ class Buffer:
             if value not in OPTIONS[name]:
                 raise ValueError(f"{name} is {value!r}, allowed: {OPTIONS[name]}")
         self.options = options | more
-        if prioritisation == "proportional" and self.options["score"] == "max_mc":
-            raise ValueError("prioritisation 'proportional' needs scores that are never negative, not max_mc")
+        if prioritization == "proportional" and self.options["score"] == "max_mc":
+            raise ValueError("prioritization 'proportional' needs scores that are never negative, not max_mc")
         self.K, self.beta, self.rho = K, beta, rho
         self.level = [None] * K
         self.score = np.full(K, -np.inf)
@@ -64,9 +64,9 @@ class Buffer:
         result = np.zeros(self.K)
         if not slots:
             return result
-        shares = {"rank": rank_shares, "proportional": proportional_shares}[self.options["prioritisation"]]
+        shares = {"rank": rank_shares, "proportional": proportional_shares}[self.options["prioritization"]]
         by_score = shares([self.score[i] for i in slots], self.beta)
-        by_age = normalised([float(self.clock - self.stamp[i]) for i in slots])
+        by_age = normalized([float(self.clock - self.stamp[i]) for i in slots])
         for i, p_score, p_age in zip(slots, by_score, by_age, strict=True):
             result[i] = (1 - self.rho) * p_score + self.rho * p_age
         return result

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 
-def normalise(advantages):
+def normalize(advantages):
     """(A - mean) / (std + 1e-5) over the whole batch, std with n - 1."""
     flat = [float(a) for a in np.ravel(advantages)]
     mean = sum(flat) / len(flat)

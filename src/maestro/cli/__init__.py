@@ -5,19 +5,21 @@ import importlib
 import os
 import sys
 
+from maestro.games import DEFAULT
+
 COMMANDS = {  # the module maestro.cli.<name>, whose `main(arguments)` runs it
     "train": "train students by a method, several seeds at once",
-    "resume": "go on with a run that was stopped",
+    "resume": "resume a run that was stopped",
     "runs": "list runs: how far, how fast, in what state",
     "export": "write a run's students as files that stand alone",
     "levels": "list, show and sample levels",
     "duel": "watch two players, film them, or count their wins",
 }
 USAGE = "usage: maestro COMMAND [OPTIONS]"
-EXAMPLES = """\
+EXAMPLES = f"""\
 examples:
-  maestro train lasertag --preset tiny
-  maestro train lasertag --method maestro --preset fast --seeds 10
+  maestro train {DEFAULT} --preset tiny
+  maestro train {DEFAULT} --method maestro --preset fast --seeds 10
   maestro levels show Cross
   maestro duel FourRooms --a random --b hunter
   maestro COMMAND --help"""

@@ -3,10 +3,11 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from maestro.envs.lasertag.levels import Level
+    from maestro.games import Game
+    from maestro.settings import SettingsError
 
 
 MAX_SEED = 2**32 - 1
@@ -64,21 +65,24 @@ def writing(option: str, path: Path, write: Callable[[], Any]) -> None:
         raise Mistake(f"{option}: {str(path)!r} cannot be written ({error.strerror or error})") from None
 
 
-def find_level(value: str) -> tuple[str, "Level"]:
-    """A level by its name or by the path of its file, and what to call it."""
-    from maestro.envs.lasertag import maps, text
+def find_game(option: str, typed: str) -> "Game":
+    """The game that was typed."""
+    from maestro import games
 
-    if value.lower() in {name.lower() for name in maps.NAMES}:
-        return maps.resolve(value), maps.load(value)
     try:
-        return "".join(filter(str.isprintable, Path(value).stem))[:100], text.read(value)
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise Mistake(f"level: {value!r} cannot be read ({error.strerror})") from None
+        return games.find(typed)
+    except games.NotFound as error:
+        raise Mistake(f"{option}: {error}") from None
+
+
+def find_level(game: "Game", value: str) -> tuple[str, Any]:
+    """A level by its name or by the path of its file, and what to call it."""
+    try:
+        return game.levels.find(value)
     except ValueError as error:
         raise Mistake(f"level: {error}") from None
-    try:
-        return value, maps.load(value)
-    except ValueError as error:
-        raise Mistake(f"{error}; nor is there a file of that name") from None
+
+
+def refuse(error: "SettingsError") -> NoReturn:
+    """Settings that cannot be used are the user's to mend."""
+    raise Mistake("these settings cannot be used:\n  " + "\n  ".join(error.problems)) from None

@@ -2,15 +2,28 @@
 
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 
-from maestro.cli.arguments import MAX_SEED, Mistake, check_output, check_range, find_level, parse, writing
-from maestro.video import ENDINGS
+from maestro.analysis.video import ENDINGS
+from maestro.cli.arguments import (
+    MAX_SEED,
+    Mistake,
+    check_output,
+    check_range,
+    find_game,
+    find_level,
+    parse,
+    writing,
+)
+from maestro.cli.levels import GameOption
+from maestro.games import DEFAULT, Game
 
 MAX_GAMES = 100_000
+RANDOM = "random"  # instead of a level: a generated one
 
 
 def main(arguments: list[str]) -> None:
@@ -21,7 +34,11 @@ def main(arguments: list[str]) -> None:
 def duel(
     level: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="LEVEL")],
     a: Annotated[str, tyro.conf.arg(metavar="PLAYER", help="In the student's seat.")] = "random",
-    b: Annotated[str, tyro.conf.arg(metavar="PLAYER", help="In the opponent's seat.")] = "hunter",
+    b: Annotated[
+        str,
+        tyro.conf.arg(metavar="PLAYER", help="In the opponent's seat; the game's last script by default."),
+    ] = "",
+    game: GameOption = DEFAULT,
     seed: Annotated[int, tyro.conf.arg(help="The same seed gives the same game.")] = 0,
     games: Annotated[int, tyro.conf.arg(help="How many; more than one are only counted.")] = 1,
     video: Annotated[
@@ -31,8 +48,8 @@ def duel(
 ) -> None:
     """Let two players meet; watch them on a terminal, film them, or count the wins of many games.
 
-    Players: random, turret (turns and shoots), wall-follower, hunter (sees the whole map), or the
-    .safetensors file of a trained agent.
+    Players: random, another scripted player of the game (a wrong name lists them), or the .safetensors
+    file of a trained agent.
 
     For example:
 
@@ -43,92 +60,98 @@ def duel(
     maestro duel Cross --a hunter --b turret --games 1000
 
     Args:
-        level: A name of `maestro levels list`, a text file, or `random` for a generated one.
+        level: A name of `maestro levels list`, a file, or `random` for a generated one.
     """
     check_range("--seed", seed, 0, MAX_SEED)
     check_range("--games", games, 1, MAX_GAMES)
     check_range("--speed", speed, 0.1, 100)
+    known = find_game("--game", game)
     if video is not None:
         check_output("--video", video, ENDINGS)
         if games > 1:
             raise Mistake(f"--video: films one game, and --games is {games}")
-    players = [find_player(option, name) for option, name in (("--a", a), ("--b", b))]
+        if known.draw.picture is None:
+            raise Mistake(f"--video: {known.name} has no pictures to film")
+    if known.environment().num_agents != 2:
+        raise Mistake(f"--game: {known.name} has {known.environment().num_agents} players; a duel needs two")
+    names = (("--a", a), ("--b", b or list(known.players)[-1]))
+    players = [find_player(option, known, name) for option, name in names]
     if games > 1:
-        count(seed, level, players, games)
+        count(known, seed, level, players, games)
     else:
-        play(seed, level, players, video, speed)
+        play(known, seed, level, players, video, speed)
 
 
-def find_player(option: str, name: str) -> Any:
+def find_player(option: str, game: Game, name: str) -> Any:
     """A scripted player by its name, or a trained one by its file."""
-    from maestro.envs.lasertag.players import named
-
     try:
-        if name.endswith(".safetensors"):
-            from maestro.export import load
+        if not name.endswith(".safetensors"):
+            return game.player(name)
+        if not Path(name).is_file():
+            raise Mistake(f"{option}: there is no file {name!r}")
+        from maestro.runs.agent_file import load
 
-            return load(name)
-        return named(name)
+        return load(name, game)
     except ValueError as error:
-        raise Mistake(f"{option}: {error}") from None
+        file = "" if name.endswith(".safetensors") else "; or the .safetensors file of an agent"
+        raise Mistake(f"{option}: {error}{file}") from None
 
 
-def count(seed: int, value: str, players: list[Any], games: int) -> None:
+def count(game: Game, seed: int, value: str, players: list[Any], games: int) -> None:
     """Play many games, each on a new level where that is random, and print how they ended."""
     import jax
     import jax.numpy as jnp
 
-    from maestro.duel import duel_many
-    from maestro.envs.lasertag.game import LaserTag
+    from maestro.evaluation.play import outcomes, step_bound
 
     level_key, key = jax.random.split(jax.random.key(seed))
-    if value == "random":
-        levels = jax.jit(jax.vmap(LaserTag().sample_level))(jax.random.split(level_key, games))
+    env = game.environment()
+    if value == RANDOM:
+        levels = jax.jit(jax.vmap(env.sample_level))(jax.random.split(level_key, games))
     else:
-        levels = jax.tree.map(lambda x: jnp.tile(x[None], (games, *[1] * x.ndim)), find_level(value)[1])
-    tally = duel_many(key, LaserTag(), levels, *players)
+        found = find_level(game, value)[1]
+        levels = jax.tree.map(lambda x: jnp.tile(x[None], (games, *[1] * x.ndim)), found)
+    outcome = outcomes(jax.random.split(key, games), env, *players, levels, step_bound(levels))
+    won, lost, drawn = (int(jnp.sum(kind)) for kind in (outcome > 0, outcome < 0, outcome == 0))
     a, b = (player.name for player in players)
-    print(f"{games} games: A {a} won {tally.wins}, B {b} won {tally.losses}, drawn {tally.draws}")
+    print(f"{games} games: A {a} won {won}, B {b} won {lost}, drawn {drawn}")
 
 
-def play(seed: int, value: str, players: list[Any], film: Path | None, speed: float) -> None:
+def play(game: Game, seed: int, value: str, players: list[Any], film: Path | None, speed: float) -> None:
     """Play one game and show it."""
     import jax
 
-    from maestro import duel, video
-    from maestro.envs.lasertag.draw import draw
-    from maestro.envs.lasertag.game import LaserTag
+    from maestro.analysis import video
+    from maestro.analysis.film import states_of
+    from maestro.evaluation.play import episode, step_bound
 
     level_key, key = jax.random.split(jax.random.key(seed))
-    name, level = ("random", LaserTag().sample_level(level_key)) if value == "random" else find_level(value)
+    env = game.environment()
+    name, level = (RANDOM, env.sample_level(level_key)) if value == RANDOM else find_level(game, value)
     print(f"{name}: A {players[0].name} against B {players[1].name}, seed {seed}", flush=True)
-    level, episode = jax.device_get((level, duel.duel(key, LaserTag(), level, *players)))
-    states = [jax.tree.map(lambda x, t=t: x[t], episode.states) for t in range(int(episode.length) + 1)]
+    level, played = jax.device_get((level, episode(key, env, level, *players, step_bound(level))))
     if film is not None:
-        frames = (draw(level, state) for state in states)
-        writing("--video", film, lambda: video.write(film, frames, speed))
+        frames = (game.draw.picture(level, state, 32) for state in states_of(played))  # type: ignore[misc]
+        writing("--video", film, partial(video.write, film, frames, speed))
     else:
-        watch(level, states, speed)
-    result = {1: f"A {players[0].name} won", 0: "a draw", -1: f"B {players[1].name} won"}[
-        int(episode.outcome)
-    ]
-    print(f"{result} after {int(episode.length)} steps" + (f"; film in {film}" if film is not None else ""))
+        watch(game, level, list(states_of(played)), speed)
+    outcome, length = int(played.outcome), int(played.length)
+    result = {1: f"A {players[0].name} won", 0: "a draw", -1: f"B {players[1].name} won"}[outcome]
+    print(f"{result} after {length} steps" + (f"; film in {film}" if film is not None else ""))
 
 
-def watch(level: Any, states: list[Any], speed: float) -> None:
+def watch(game: Game, level: Any, states: list[Any], speed: float) -> None:
     """Show the game as it went on a terminal; elsewhere only how it ended."""
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
 
-    from maestro.envs.lasertag.draw import terminal
-
-    console = Console()
+    console, terminal = Console(), game.draw.terminal
     if not sys.stdout.isatty():
         console.print(terminal(level, states[-1]), highlight=False)
         return
     with Live(console=console, auto_refresh=False) as live:
-        for state in states:
-            caption = f"\n[dim]step {int(state.time)} of {int(level.time_limit)}[/]"
+        for step, state in enumerate(states):
+            caption = f"\n[dim]step {step} of {int(level.time_limit)}[/]"
             live.update(Text.from_markup(terminal(level, state) + caption), refresh=True)
             time.sleep(1 / speed)

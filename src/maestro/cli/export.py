@@ -2,13 +2,12 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
-from maestro import runs
-from maestro.cli.arguments import Mistake, make_folder, parse
-from maestro.runs import RunError
+from maestro.cli.arguments import Mistake, make_folder, parse, refuse
+from maestro.settings import SettingsError
 
 
 def main(arguments: list[str]) -> None:
@@ -16,30 +15,53 @@ def main(arguments: list[str]) -> None:
     parse(export, "export", arguments)
 
 
+class Errors:
+    """Tells remarks on stderr: the output is a list of files."""
+
+    def say(self, text: str) -> None:
+        print(f"maestro: {text}", file=sys.stderr)
+
+    def show(self, status: dict[str, Any]) -> None:
+        """Nothing goes on here."""
+
+
 def export(
     run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")],
     out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None,
+    game: Annotated[str, tyro.conf.arg(metavar="module:NAME")] = "",
+    method: Annotated[str, tyro.conf.arg(metavar="module:NAME")] = "",
 ) -> None:
     """Write the students of a run's newest checkpoint as safetensors, each with a JSON card.
 
-    They play in `maestro duel LEVEL --a FILE --b hunter`.
+    They play in `maestro duel LEVEL --a FILE --b PLAYER`.
+
+    For example:
+
+    maestro export runs/maestro-20230501-120000 --out agents
 
     Args:
         run: The folder of the run.
         out: Where to; the run's own folder agents/ by default.
+        game: Where the run's game is, if it is one of your own.
+        method: Where the run's method is, if it is one of your own.
     """
-    from maestro.finish import export_newest
+    from maestro.cli.resume import open_run
+    from maestro.runs import build
+    from maestro.runs.folder import RunError, RunFolder
+    from maestro.runs.summary import export_newest
 
+    folder = RunFolder(run)
     try:
-        folder, config = runs.open_run(run)
+        found, config, own = open_run(run, game, method)
         if out is not None:
             make_folder("--out", out)
-        paths, remarks = export_newest(folder, config, out or folder.agents)
+        experiment = build.experiment(found, config, own)
+        paths = export_newest(folder, config, experiment, out or folder.agents, Errors())
     except RunError as error:
         raise Mistake(str(error)) from None
+    except SettingsError as error:
+        refuse(error)
     except OSError as error:
         raise Mistake(f"{out or folder.agents}: cannot be written ({error.strerror})") from None
-    for remark in remarks:
-        print(f"maestro: {remark}", file=sys.stderr)
     for path in paths:
         print(path)

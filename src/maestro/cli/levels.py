@@ -1,15 +1,27 @@
-"""`maestro levels`: list, show and sample levels of LaserTag."""
+"""`maestro levels`: list, show and sample levels of a game."""
 
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
-from maestro.cli.arguments import MAX_SEED, check_output, check_range, find_level, make_folder, parse, writing
+from maestro.cli.arguments import (
+    MAX_SEED,
+    Mistake,
+    check_output,
+    check_range,
+    find_game,
+    find_level,
+    make_folder,
+    parse,
+    writing,
+)
+from maestro.games import DEFAULT, Drawing
 
 MAX_COUNT = 10_000
+PIPE_WIDTH = 120  # columns where there is no terminal
 
 
 def main(arguments: list[str]) -> None:
@@ -17,8 +29,13 @@ def main(arguments: list[str]) -> None:
     parse({"list": list_levels, "show": show, "sample": sample}, "levels", arguments)
 
 
-def list_levels() -> None:
-    """List the levels that are known by name.
+GameOption = Annotated[
+    str, tyro.conf.arg(metavar="GAME", help="A game that is known, or one of your own as module:NAME.")
+]
+
+
+def list_levels(game: GameOption = DEFAULT) -> None:
+    """List the levels that are known by name, with what is measured of them.
 
     For example: maestro levels list
     """
@@ -27,27 +44,31 @@ def list_levels() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from maestro.envs.lasertag import maps
-    from maestro.envs.lasertag.levels import statistics
-
-    drawn = [maps.load(name) for name in maps.NAMES]
+    found = find_game("--game", game)
+    if not found.levels.names:
+        return print(f"No level of {found.name} has a name; maestro levels sample makes some.")
+    drawn = [found.levels.load(name) for name in found.levels.names]
     batch = jax.tree.map(lambda *x: jnp.stack(x), *drawn)
-    measured = jax.device_get(jax.jit(jax.vmap(statistics))(batch))
-    table = Table("level", *("rows x columns", "wall share", "shortest path", "time limit"), box=None)
-    for i, (name, level) in enumerate(zip(maps.NAMES, drawn, strict=True)):
-        size, share = f"{level.height} x {level.width}", f"{measured['wall_share'][i]:.3f}"
-        table.add_row(name, size, share, f"{measured['shortest_path'][i]:.0f}", str(level.time_limit))
-    Console().print(table)
-    tests, targets = len(maps.TEST), len(maps.SPECIALIST)
-    print(f"The first {tests} are the test levels; specialists train on the last {targets}.")
+    measured = jax.device_get(jax.jit(jax.vmap(found.environment().statistics))(batch))
+    table = Table("level", *(name.replace("_", " ") for name in measured), "time limit", "used for", box=None)
+    for i, (name, level) in enumerate(zip(found.levels.names, drawn, strict=True)):
+        values = [f"{values[i]:.3g}" for values in measured.values()]
+        table.add_row(
+            name,
+            *values,
+            str(level.time_limit),
+            ", ".join(use for use, names in found.splits.items() if name in names),
+        )
+    Console(width=None if sys.stdout.isatty() else PIPE_WIDTH).print(table)
 
 
 def show(
     level: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="LEVEL")],
+    game: GameOption = DEFAULT,
     image: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help="Also draw it into this .png.")] = None,
-    scale: Annotated[int, tyro.conf.arg(help="Pixels per cell of the image.")] = 32,
+    scale: Annotated[int, tyro.conf.arg(help="Size of the image: pixels per cell, or the like.")] = 32,
 ) -> None:
-    """Show a level, given by its name or its text file: a picture on a terminal, else the text itself.
+    """Show a level, given by its name or its file: a picture on a terminal, else the text itself.
 
     For example:
 
@@ -58,7 +79,7 @@ def show(
     maestro levels show mine.txt --image mine.png
 
     Args:
-        level: A name of `maestro levels list`, or a text file.
+        level: A name of `maestro levels list`, or a file.
     """
     check_range("--scale", scale, 1, 256)
     if image is not None:
@@ -66,29 +87,36 @@ def show(
     import jax
     from rich.console import Console
 
-    from maestro.envs.lasertag import draw, text
-    from maestro.envs.lasertag.game import LaserTag
-
-    name, found = find_level(level)
-    state = jax.device_get(LaserTag().reset(jax.random.key(0), found)[0])
+    known = find_game("--game", game)
+    if image is not None and known.draw.picture is None:
+        raise Mistake(f"--image: {known.name} has no pictures")
+    name, found = find_level(known, level)
+    env = known.environment()
+    state = jax.device_get(env.reset(jax.random.key(0), found)[0])
     if sys.stdout.isatty():
-        Console().print(draw.terminal(found, state), highlight=False)
-        print(f"{name}: {found.height} x {found.width}, {found.time_limit} steps")
+        Console().print(known.draw.terminal(found, state), highlight=False)
+        facts = [f"{what.replace('_', ' ')} {value:.3g}" for what, value in env.statistics(found).items()]
+        print(f"{name}: {', '.join(facts)}, {found.time_limit} steps")
     else:
-        print(text.to_text(found, name), end="")
+        print(known.levels.to_text(found, name), end="")
     if image is not None:
-        import imageio.v3 as imageio
+        draw_image(image, known.draw, found, state, scale)
 
-        picture = draw.draw(found, state, scale)
-        writing("--image", image, lambda: imageio.imwrite(image, picture))
+
+def draw_image(image: Path, draw: Drawing, level: Any, state: Any, scale: int) -> None:
+    """A picture of a level into a file."""
+    import imageio.v3 as imageio
+
+    assert draw.picture is not None
+    picture = draw.picture(level, state, scale)
+    writing("--image", image, lambda: imageio.imwrite(image, picture))
 
 
 def sample(
+    game: GameOption = DEFAULT,
     seed: Annotated[int, tyro.conf.arg(help="The same seed gives the same levels.")] = 0,
     count: Annotated[int, tyro.conf.arg(help="How many levels.")] = 1,
-    out: Annotated[
-        Path | None, tyro.conf.arg(metavar="FOLDER", help="Write one text file per level.")
-    ] = None,
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help="Write one file per level.")] = None,
 ) -> None:
     """Sample random levels, printed as text or written into a folder.
 
@@ -100,20 +128,20 @@ def sample(
     """
     check_range("--seed", seed, 0, MAX_SEED)
     check_range("--count", count, 1, MAX_COUNT)
+    known = find_game("--game", game)
     if out is not None:
         make_folder("--out", out)
     import jax
 
-    from maestro.envs.lasertag import text
-    from maestro.envs.lasertag.levels import sample_level
-
-    batch = jax.device_get(jax.jit(jax.vmap(sample_level))(jax.random.split(jax.random.key(seed), count)))
+    generate = jax.jit(jax.vmap(known.environment().sample_level))
+    batch = jax.device_get(generate(jax.random.split(jax.random.key(seed), count)))
     for i in range(count):
         level, name = jax.tree.map(lambda x, i=i: x[i], batch), f"{seed}-{i:04d}"
+        text = known.levels.to_text(level, name)
         if out is None:
-            print(("\n" if i else "") + text.to_text(level, name), end="")
+            print(("\n" if i else "") + text, end="")
         else:
-            path = out / f"level-{name}.txt"
-            writing("--out", path, partial(text.write, path, level, name))
+            path = out / f"level-{name}{known.levels.ending}"
+            writing("--out", path, partial(path.write_text, text, encoding="utf-8", newline="\n"))
     if out is not None:
         print(f"{count} levels in {out}")

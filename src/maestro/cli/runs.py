@@ -2,19 +2,19 @@
 
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 
-from maestro import lock, runs, settings
+from maestro import games, settings
 from maestro.cli.arguments import Mistake, parse
-from maestro.config import PRESETS, RunConfig
-from maestro.progress import duration
-from maestro.runs import RunError, RunFolder
+from maestro.cli.progress import duration
+from maestro.runs import folder as run_folder
+from maestro.runs import lock
+from maestro.runs.folder import RunError, RunFolder
 
-COLUMNS = ("run", "method", "preset", "seeds", "updates", "updates/s", "checkpoint", "state")
+COLUMNS = ("run", "game", "method", "preset", "seeds", "updates", "updates/s", "checkpoint", "state")
 
 
 ENDS = ("finished", "stopped", "failed")
@@ -42,7 +42,7 @@ def table(
     from rich.markup import escape
     from rich.table import Table
 
-    found = runs.list_runs(folder)
+    found = run_folder.list_runs(folder)
     if not found:
         raise Mistake(f"{str(folder)!r}: no run there; maestro train makes one")
     shown = Table(*COLUMNS, box=None)
@@ -57,12 +57,14 @@ def row(run: RunFolder) -> list[str]:
     """One run, as far as it can be read."""
     path = str(run.path)
     try:
-        _, config = runs.open_run(run.path)
-    except RunError:
-        return [path, "?", "?", "?", "?", "?", "?", "damaged: config.toml"]
-    status = runs.read_status(run)
-    progress = f"{number(status, 'updates', '.0f') or 0}/{config.schedule.total_updates}"
-    return [path, config.method, preset(config), str(config.seeds), progress, number(status, "speed", ".2f"),
+        _, raw = run_folder.read_settings(run.path)
+        total, seeds = raw["schedule"]["total_updates"], raw["seeds"]
+        game, method = str(raw["game"]), str(raw["method"])
+    except (RunError, KeyError, TypeError):
+        return [path, "?", "?", "?", "?", "?", "?", "?", "damaged: config.toml"]
+    status = run_folder.read_status(run)
+    progress = f"{number(status, 'updates', '.0f') or 0}/{total}"
+    return [path, game, method, preset(game, raw), str(seeds), progress, number(status, "speed", ".2f"),
             number(status, "checkpoint", ".0f"), state(run, status)]  # fmt: skip
 
 
@@ -72,12 +74,15 @@ def number(status: dict[str, Any], name: str, form: str) -> str:
     return f"{value:{form}}" if type(value) in (int, float) else ""
 
 
-def preset(config: RunConfig) -> str:
-    """The nearest preset, and in how many settings the run differs from it."""
+def preset(game: str, raw: dict[str, Any]) -> str:
+    """The nearest preset, and in how many settings the run differs from it; nothing of unknown games."""
+    if game not in games.TABLE:
+        return ""
     changes = {}
-    for name, known in PRESETS.items():
-        known = replace(known, method=config.method, seeds=config.seeds, seed=config.seed)
-        changes[name] = len(settings.difference(known, config))
+    own: dict[str, Any] = {name: raw[name] for name in ("method", "seeds", "seed") if name in raw}
+    for name, known in games.known(game).presets.items():
+        config = settings.apply(known, raw, [])
+        changes[name] = len(settings.difference(settings.apply(known, own, []), config))
     nearest = min(changes, key=lambda name: changes[name])
     return f"{nearest}, {changes[nearest]} changed" if changes[nearest] else nearest
 

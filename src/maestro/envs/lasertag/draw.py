@@ -9,10 +9,10 @@ from maestro.envs.lasertag.game import VIEW, State
 from maestro.envs.lasertag.levels import DELTA, SIDE, Level
 
 STUDENT, OPPONENT = (1.0, 0.2, 0.4), (0.27, 0.69, 0.99)
-COLOURS = np.array([STUDENT, OPPONENT])
+COLORS = np.array([STUDENT, OPPONENT])
 FLOOR, WALL = 0.0, 0.7
 LIGHT = 0.3  # how far the cells that an agent sees are drawn towards light
-TINT = 0.35  # how much of that light has the colour of the agent
+TINT = 0.35  # how much of that light has the color of the agent
 LINE = 0.09  # brightness of the lines between floor cells
 TRIANGLE = np.array([(-0.36, 0.0), (0.3, 0.31), (0.3, -0.31)])  # (row, column) for an agent that faces up
 BOLT_RADIUS, GLOW_RADIUS = 0.2, 0.48  # in cells
@@ -40,15 +40,15 @@ def terminal(level: Level, state: State) -> str:
     for row, column in np.argwhere(_lights(state, walls.shape).any(axis=0) & ~walls):
         cells[row, column] = "[grey35]· [/]"
     for row, column in np.argwhere(bolts > 0):
-        cells[row, column] = f"[bold {_hex(COLOURS[bolts[row, column] >> 2 & 1])}]● [/]"
+        cells[row, column] = f"[bold {_hex(COLORS[bolts[row, column] >> 2 & 1])}]● [/]"
     for seat, (row, column) in enumerate(np.asarray(state.position)):
         arrow = ARROWS[seat][int(state.facing[seat])] if state.alive[seat] else "✗"
-        cells[row, column] = f"[bold {_hex(COLOURS[seat])}]{arrow} [/]"
+        cells[row, column] = f"[bold {_hex(COLORS[seat])}]{arrow} [/]"
     return "\n".join("".join(row) for row in cells)
 
 
-def _hex(colour: Any) -> str:
-    return "#" + "".join(f"{round(255 * c):02x}" for c in colour)
+def _hex(color: Any) -> str:
+    return "#" + "".join(f"{round(255 * c):02x}" for c in color)
 
 
 def _grids(level: Level, state: State) -> tuple[np.ndarray, np.ndarray]:
@@ -73,11 +73,11 @@ def _lights(state: State, shape: tuple[int, int]) -> np.ndarray:
 
 def _ground(walls: np.ndarray, lights: np.ndarray, scale: int) -> np.ndarray:
     """Floor, walls and what is seen, without agents and bolts; rows x columns x 3 in 0..1."""
-    tint = 1 - TINT + TINT * COLOURS
+    tint = 1 - TINT + TINT * COLORS
     light = np.maximum(*(lights[..., None] * tint[:, None, None, :]))
-    colour = np.repeat(np.where(walls, WALL, FLOOR)[..., None], 3, axis=-1)
-    colour += LIGHT * np.any(lights, axis=0, keepdims=True)[0, ..., None] * (light - colour)
-    image = colour.repeat(scale, axis=0).repeat(scale, axis=1)
+    color = np.repeat(np.where(walls, WALL, FLOOR)[..., None], 3, axis=-1)
+    color += LIGHT * np.any(lights, axis=0, keepdims=True)[0, ..., None] * (light - color)
+    image = color.repeat(scale, axis=0).repeat(scale, axis=1)
     if scale >= MIN_LINED:
         lined = ~walls.repeat(scale, axis=0).repeat(scale, axis=1)
         lines = np.zeros_like(lined)
@@ -87,12 +87,12 @@ def _ground(walls: np.ndarray, lights: np.ndarray, scale: int) -> np.ndarray:
 
 
 def _draw_bolt(image: np.ndarray, scale: int, cell: Any, code: int) -> None:
-    """A disc in its owner's colour with a white core, inside a faint glow."""
+    """A disc in its owner's color with a white core, inside a faint glow."""
     y, x = _offsets(scale)
-    distance, colour = np.hypot(y, x), COLOURS[code >> 2 & 1]
+    distance, color = np.hypot(y, x), COLORS[code >> 2 & 1]
     glow = 0.45 * np.clip(1 - distance / GLOW_RADIUS, 0, 1) ** 1.5
-    _blend(image, scale, cell, colour, glow)
-    _blend(image, scale, cell, colour, _cover(distance - BOLT_RADIUS, scale))
+    _blend(image, scale, cell, color, glow)
+    _blend(image, scale, cell, color, _cover(distance - BOLT_RADIUS, scale))
     _blend(image, scale, cell, np.ones(3), 0.85 * _cover(distance - 0.45 * BOLT_RADIUS, scale))
 
 
@@ -108,7 +108,7 @@ def _draw_agent(image: np.ndarray, scale: int, state: State, seat: int) -> None:
         distance = np.maximum(distance, normal[0] * (back - r0) + normal[1] * (side - c0))
     cell, strength = np.asarray(state.position[seat]), 1.0 if state.alive[seat] else 0.35
     _blend(image, scale, cell, np.zeros(3), 0.6 * strength * _cover(distance - 0.06, scale))
-    _blend(image, scale, cell, COLOURS[seat], strength * _cover(distance, scale))
+    _blend(image, scale, cell, COLORS[seat], strength * _cover(distance, scale))
 
 
 def _offsets(scale: int) -> tuple[np.ndarray, np.ndarray]:
@@ -122,8 +122,8 @@ def _cover(distance: np.ndarray, scale: int) -> np.ndarray:
     return np.clip(0.5 - distance * scale, 0, 1)
 
 
-def _blend(image: np.ndarray, scale: int, cell: Any, colour: np.ndarray, cover: np.ndarray) -> None:
-    """Paint a colour over one cell as strongly as `cover` says."""
+def _blend(image: np.ndarray, scale: int, cell: Any, color: np.ndarray, cover: np.ndarray) -> None:
+    """Paint a color over one cell as strongly as `cover` says."""
     top, left = int(cell[0]) * scale, int(cell[1]) * scale
     patch = image[top : top + scale, left : left + scale]
-    patch += (colour - patch) * cover[..., None]
+    patch += (color - patch) * cover[..., None]

@@ -1,7 +1,7 @@
 """LaserTag as the paper's authors ran it: a bolt is a projectile, not a ray (paper, appendix C.1)."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -9,9 +9,11 @@ import numpy as np
 from flax.struct import PyTreeNode
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt8, UInt32
 
+from maestro.config import Range
 from maestro.envs.base import Discrete, Info
 from maestro.envs.lasertag import bolts, levels
 from maestro.envs.lasertag.levels import DELTA, SIDE, Level
+from maestro.trees import Leaf
 
 NOOP, TURN_LEFT, FORWARD, TURN_RIGHT, SHOOT = range(5)
 VIEW = 5  # an agent sees 5 columns and 5 rows: its own and the four ahead
@@ -24,11 +26,11 @@ TURNED = np.stack([np.rot90(np.stack([_BY_ROWS, _BY_ROWS.T, _BY_ROWS], axis=-1),
 class State(PyTreeNode):
     """Where everything is. A cell holds at most one of wall, agent and bolt."""
 
-    position: Any  # [2, 2]; (row, column), the outer wall being row 0 and column 0
-    facing: Any  # [2]; 0 up, 1 right, 2 down, 3 left
-    alive: Any  # bool [2]
-    bolts: Any  # uint8 [17, 17]; code (see bolts.py) of the bolt in each cell, 0 for none
-    time: Any  # steps played
+    position: Leaf  # [2, 2]; (row, column), the outer wall being row 0 and column 0
+    facing: Leaf  # [2]; 0 up, 1 right, 2 down, 3 left
+    alive: Leaf  # bool [2]
+    bolts: Leaf  # uint8 [17, 17]; code (see bolts.py) of the bolt in each cell, 0 for none
+    time: Leaf  # steps played
 
 
 def ahead(position: Int[Array, "2"], facing: Int[Array, ""]) -> Int[Array, "2"]:
@@ -122,14 +124,19 @@ def observe(level: Level, state: State) -> UInt8[Array, "2 5 5 3"]:
 class LaserTag:
     """Two players, tag the other one first: +1 for the tagger, -1 for the tagged."""
 
-    min_size: int = levels.MIN_SIZE
+    min_size: Annotated[int, Range(2, levels.MAX_SIZE)] = levels.MIN_SIZE
     """Smallest side of a generated level."""
-    max_size: int = levels.MAX_SIZE
+    max_size: Annotated[int, Range(2, levels.MAX_SIZE)] = levels.MAX_SIZE
     """Largest side of a generated level."""
 
     num_agents = 2
     zero_sum = True
     action = Discrete(5)
+
+    def problems(self) -> list[str]:
+        """Settings that do not go together."""
+        wrong = f"min_size: {self.min_size} is above max_size, {self.max_size}"
+        return [wrong] if self.min_size > self.max_size else []
 
     def sample_level(self, key: PRNGKeyArray) -> Level:
         """A random level of the generator."""

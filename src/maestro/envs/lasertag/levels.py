@@ -7,6 +7,8 @@ import jax.numpy as jnp
 from flax.struct import PyTreeNode
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
 
+from maestro.trees import Leaf
+
 MAX_SIZE = 15  # cells along the longest side of a level, the outer wall not counted
 SIDE = MAX_SIZE + 2  # with the outer wall
 MIN_SIZE = 5
@@ -20,12 +22,12 @@ DELTA = ((-1, 0), (0, 1), (1, 0), (0, -1))  # (row, column) of one step ahead, b
 class Level(PyTreeNode):
     """A map inside its outer wall, which takes row 0 and column 0; inner cells start at 1."""
 
-    walls: Any  # uint32 [17]; bit x of entry y: cell (y, x) is wall, the outer wall included
-    height: Any  # inner rows, up to 15
-    width: Any  # inner columns, up to 15
-    position: Any  # [2, 2]; (row, column) where each agent starts
-    facing: Any  # [2]; 0 up, 1 right, 2 down, 3 left
-    time_limit: Any  # steps
+    walls: Leaf  # uint32 [17]; bit x of entry y: cell (y, x) is wall, the outer wall included
+    height: Leaf  # inner rows, up to 15
+    width: Leaf  # inner columns, up to 15
+    position: Leaf  # [2, 2]; (row, column) where each agent starts
+    facing: Leaf  # [2]; 0 up, 1 right, 2 down, 3 left
+    time_limit: Leaf  # steps
 
 
 def wall_grid(level: Level) -> Bool[Array, "17 17"]:

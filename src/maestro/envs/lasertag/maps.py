@@ -1,9 +1,7 @@
 """The 13 test levels of LaserTag (paper, appendix: evaluation environments) and two specialist levels."""
 
-import difflib
-
-from maestro.envs.lasertag.levels import Level
-from maestro.envs.lasertag.text import parse
+from maestro.envs.lasertag import text
+from maestro.envs.levels import Levels
 
 DRAWN = """\
 name: Cross
@@ -242,21 +240,14 @@ A....
 ....B
 """
 
-TEXTS = {text.split("\n", 1)[0].removeprefix("name: "): text for text in DRAWN.strip().split("\n\n")}
+TEXTS = {drawn.split("\n", 1)[0].removeprefix("name: "): drawn for drawn in DRAWN.strip().split("\n\n")}
 SPECIALIST = ("Empty", "Corridor-Easy")  # published nowhere: our design
 TEST = tuple(name for name in TEXTS if name not in SPECIALIST)
-NAMES = TEST + SPECIALIST
-
-
-def load(name: str) -> Level:
-    """A drawn level by its name, in upper or lower case."""
-    return parse(TEXTS[resolve(name)])
-
-
-def resolve(name: str) -> str:
-    """The name as it is spelled here; an unknown one raises an error that names the nearest."""
-    by_lower = {known.lower(): known for known in NAMES}
-    if name.lower() in by_lower:
-        return by_lower[name.lower()]
-    nearest = by_lower[difflib.get_close_matches(name.lower(), by_lower, 1, 0.0)[0]]
-    raise ValueError(f"unknown level {name!r} (nearest: {nearest!r}; allowed: {', '.join(NAMES)})")
+LEVELS = Levels(
+    text.parse,
+    text.to_text,
+    tuple((name, TEXTS[name]) for name in TEST + SPECIALIST),
+    max_bytes=text.MAX_BYTES,
+    decode=text.decode,
+)
+NAMES = LEVELS.names

@@ -3,44 +3,20 @@
 All but the hunter know only what an agent sees, its 5 x 5 view; the hunter sees the whole game.
 """
 
-import difflib
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-from flax.struct import PyTreeNode
 from jax.tree_util import register_static
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, UInt8
 
 from maestro.envs.lasertag import poses
-from maestro.envs.lasertag.game import FORWARD, NOOP, SHOOT, TURN_LEFT, TURN_RIGHT, VIEW, ahead
+from maestro.envs.lasertag.game import FORWARD, NOOP, SHOOT, TURN_LEFT, TURN_RIGHT, VIEW, LaserTag, ahead
+from maestro.envs.players import Memory, Player, Random, Sight
 
-Memory = Any  # a PyTree of arrays of fixed shape
 AGENT, BOLT, WALL = range(3)  # channels of a view
 HERE, MIDDLE = VIEW - 1, VIEW // 2  # row and column of the player's own cell in its view
-
-
-class Sight(PyTreeNode):
-    """The whole game, and which of its agents the player is."""
-
-    level: Any
-    state: Any
-    seat: Any  # index of the agent
-
-
-@runtime_checkable
-class Player(Protocol):
-    """Anything that plays: a PyTree, here without arrays, whose methods can be jitted and vmapped."""
-
-    @property
-    def name(self) -> str: ...
-
-    def start(self) -> Memory:
-        """What is remembered at the start of an episode."""
-
-    def act(self, key: PRNGKeyArray, memory: Memory, obs: Any, sight: Sight) -> tuple[Memory, Int[Array, ""]]:
-        """(memory, action) for one view; a fair player does not look at `sight`."""
 
 
 def taken(view: UInt8[Array, "5 5 3"], row: int, column: int) -> Bool[Array, ""]:
@@ -53,24 +29,6 @@ def target_ahead(view: UInt8[Array, "5 5 3"]) -> Bool[Array, ""]:
     lane = view[:HERE, MIDDLE]
     nearer = jnp.cumsum(lane[::-1, WALL])[::-1]  # walls from the player up to each cell
     return jnp.any((lane[:-1, AGENT] > 0) & (nearer[:-1] == 0))
-
-
-@register_static
-@dataclass(frozen=True)
-class Random:
-    """Every action with the same probability."""
-
-    name: str = "random"
-
-    def start(self) -> Memory:
-        """Nothing."""
-        return ()
-
-    def act(
-        self, key: PRNGKeyArray, memory: Memory, obs: UInt8[Array, "5 5 3"], sight: Sight
-    ) -> tuple[Memory, Int[Array, ""]]:
-        """A uniform action."""
-        return memory, jax.random.randint(key, (), 0, 5)
 
 
 @register_static
@@ -176,14 +134,6 @@ class Hunter:
         return memory, jnp.argmax(score.at[NOOP].add(0.3)).astype(jnp.int32)
 
 
-SCRIPTED: tuple[Player, ...] = (Random(), Turret(), WallFollower(), Hunter())
-PLAYERS = {player.name: player for player in SCRIPTED}
-NAMES = tuple(PLAYERS)
-
-
-def named(name: str) -> Player:
-    """A scripted player by its name; an unknown one raises an error that names the nearest."""
-    if name.lower() in PLAYERS:
-        return PLAYERS[name.lower()]
-    nearest = difflib.get_close_matches(name.lower(), NAMES, 1, 0.0)[0]
-    raise ValueError(f"unknown player {name!r} (nearest: {nearest!r}; allowed: {', '.join(NAMES)})")
+PLAYERS: dict[str, Player] = {
+    player.name: player for player in (Random(LaserTag.action), Turret(), WallFollower(), Hunter())
+}

@@ -1,0 +1,186 @@
+"""What `train` and `resume` share: build once, lock once, train, and tell how it ended."""
+
+import os
+import shlex
+import shutil
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from maestro import imports, settings, toml
+from maestro.analysis.film import film_student
+from maestro.cli.arguments import Mistake, refuse
+from maestro.cli.progress import Progress
+from maestro.cohort import Cohort
+from maestro.config import RunConfig
+from maestro.curriculum import Method
+from maestro.games import Game
+from maestro.runs import agent_file, build, lock, memory, summary
+from maestro.runs import folder as run_folder
+from maestro.runs.folder import RunError, RunFolder
+from maestro.runs.lock import Locked
+from maestro.runs.reporter import Reporter
+from maestro.runs.signals import Signals
+from maestro.runs.trainer import Stopped, Trainer
+from maestro.settings import SettingsError
+from maestro.train import Experiment
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be trained."""
+
+    game: Game
+    config: RunConfig
+    method: Method | None = None  # of the user's own
+    origin: str = ""  # how the game was named, if not by a name that is known here
+    wandb: bool = False
+
+    @property
+    def typed(self) -> str:
+        """What must be typed again to resume it."""
+        parts = [f" --game {self.origin}"] if self.origin else []
+        parts += [f" --method {self.config.method}"] if imports.is_path(self.config.method) else []
+        return "".join(parts)
+
+
+def program() -> str:
+    """How this program can be called again: by its name, or as it was called if that is not on the path."""
+    called = Path(sys.argv[0])
+    known = called.name != "maestro" or shutil.which("maestro") is not None
+    return "maestro" if known else shlex.quote(str(called))
+
+
+def device_memory() -> int:
+    """Bytes that the first device may use."""
+    stats = jax.devices()[0].memory_stats() or {}
+    return stats.get("bytes_limit") or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def use_cache() -> None:
+    """Keep compiled programs on disk, unless the user has said where."""
+    if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        jax.config.update("jax_compilation_cache_dir", str(base / "maestro" / "jax"))
+
+
+def built(job: Job) -> Experiment:
+    """The experiment, once; what cannot be built is a mistake in the settings."""
+    try:
+        return build.experiment(job.game, job.config, job.method)
+    except SettingsError as error:
+        refuse(error)
+
+
+def refuse_too_large(need: int) -> None:
+    """What does not fit onto the device is not begun."""
+    have = device_memory()
+    if need > have:
+        raise Mistake(f"about {need / 1e9:.1f} GB are needed, and the device has {have / 1e9:.1f} GB")
+
+
+def dry_run(job: Job) -> None:
+    """Print what a run would be, and refuse what cannot fit."""
+    experiment = built(job)
+    need = memory.estimate(job.config, experiment)
+    print(toml.to_toml(job.config))
+    print(f"# parameters of one agent: {build.parameter_count(experiment):,}")
+    print(f"# memory on the device, about: {need / 1e9:.2f} GB of {device_memory() / 1e9:.1f} GB")
+    refuse_too_large(need)
+
+
+def launch(job: Job, path: Path, new: bool) -> None:
+    """Train a run to its end, under its lock; the process ends here if it is stopped."""
+    use_cache()
+    experiment = built(job)
+    if new:
+        refuse_too_large(memory.estimate(job.config, experiment))
+    wandb = import_wandb() if job.wandb else None
+    try:
+        folder = run_folder.claim(path) if new else RunFolder(path)
+        with lock.hold(path), Signals(answer) as signals, Progress() as progress:
+            if new:
+                run_folder.begin(folder, job.config)
+            work(job, folder, experiment, progress, signals, wandb)
+    except (Locked, RunError) as error:
+        raise Mistake(f"--out: {error}" if new else str(error)) from None
+
+
+def answer(text: str) -> None:
+    """Tell who has sent a signal that it was heard; at once, past everything that is buffered."""
+    os.write(2, text.encode())
+
+
+def work(
+    job: Job, folder: RunFolder, experiment: Experiment, progress: Progress, signals: Signals, wandb: Any
+) -> None:
+    """The run itself."""
+    device, config = jax.devices()[0].device_kind, job.config
+    progress.say(f"{config.method} on {config.game}, {config.seeds} seed(s), on {device}: {folder.path}")
+    try:
+        run_folder.furnish(folder, config, device, job.origin)
+        trainer = Trainer(folder, job.game, config, experiment, progress, signals)
+        if wandb is not None:
+            trainer.log.listeners.append(wandb_listener(wandb, folder, config))
+        state = trainer.run()
+        end = partial(finish, job, folder, experiment, state, progress)
+        trainer.interruptible(end, "training is complete, only the last comparison is missing")
+    except Stopped as stopped:
+        leave(job, folder, progress, stopped)
+    except OSError as error:
+        leave(job, folder, progress, Stopped(1, f"{folder.path}: {error.strerror or error}"))
+
+
+def finish(job: Job, folder: RunFolder, experiment: Experiment, state: Cohort, reporter: Reporter) -> None:
+    """Export, compare, film, and say where to look."""
+    agents = agent_file.save_students(job.config, state, folder.agents)
+    games = summary.summarize(folder, experiment, state)
+    low, high = games["won_95"]
+    look_at = [f"{folder.metrics}  what happened in training"]
+    if job.game.draw.picture is not None:
+        film_student(folder.path / "film.gif", experiment, job.game.draw, state)
+        look_at.insert(0, f"{folder.path / 'film.gif'}  a game of theirs")
+    options = f" --game {job.origin}" if job.origin else ""
+    players = f"--a {shlex.quote(str(agents[0]))} --b {list(job.game.players)[-1]}"
+    look_at.append(f"{program()} duel random{options} {players}")
+    lines = [
+        "",
+        f"The trained student against its own first co-player, on {games['games']} unseen games:",
+        f"  won {games['won']}, drawn {games['drawn']}, lost {games['lost']}"
+        f" (won {low:.0%} to {high:.0%}, 95 % confidence)",
+        "Look at:",
+        *(f"  {line}" for line in look_at),
+    ]
+    reporter.say("\n".join(lines))
+
+
+def leave(job: Job, folder: RunFolder, progress: Progress, stopped: Stopped) -> None:
+    """End at once: work that was given up may still run in another thread."""
+    progress.__exit__()
+    again = f"; resume with: {program()} resume {shlex.quote(str(folder.path))}{job.typed}"
+    message = f"maestro: {stopped}{again * stopped.resumable}\n"
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # nobody may be listening
+            stream.write(message if stream is sys.stderr else "")
+            stream.flush()
+    os._exit(stopped.code)
+
+
+def import_wandb() -> Any:
+    """The package, before anything is made for it."""
+    try:
+        import wandb
+    except ImportError:
+        raise Mistake("--wandb: needs the package; pip install 'maestro-ued[wandb]'") from None
+    return wandb
+
+
+def wandb_listener(wandb: Any, folder: RunFolder, config: RunConfig) -> Any:
+    """What sends each line of metrics to Weights & Biases."""
+    run = wandb.init(project="maestro", name=folder.path.name, config=settings.as_dict(config))
+    return lambda record: run.log(record, step=record["updates"])

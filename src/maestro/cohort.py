@@ -1,0 +1,106 @@
+"""Seeds side by side as one program: they share the replay decision, and hence the number of updates."""
+
+import jax
+import jax.numpy as jnp
+from flax.struct import PyTreeNode
+from jaxtyping import Array, Bool, Int, Key, PRNGKeyArray
+
+from maestro import curriculum, train
+from maestro.metrics import Metrics
+from maestro.train import EXPLORE, Experiment, Plan, TrainState
+from maestro.trees import Leaf
+
+
+class Cohort(PyTreeNode):
+    """Seeds that share the coin."""
+
+    seeds: TrainState  # leading axis: the seeds
+    key: Leaf  # of the coin
+    updates: Leaf  # student updates so far
+    cycles: Leaf  # rollouts so far
+
+
+def init(experiment: Experiment, seed: int, seeds: int) -> Cohort:
+    """Fresh students, one for each seed from `seed` on."""
+    keys = jnp.stack([jax.random.key(seed + i) for i in range(seeds)])
+    coin = jax.random.fold_in(jax.random.key(seed), 2)
+    # One by one: a batch of QR decompositions can hang on a CPU of few cores.
+    states = jax.lax.map(lambda key: train.init(key, experiment), keys)
+    return Cohort(states, coin, jnp.int32(0), jnp.int32(0))
+
+
+def draw_coplayers(key: PRNGKeyArray, experiment: Experiment, state: TrainState, plan: Plan) -> Array:
+    """One co-player, or one for each environment; environments that replay need one with a warm buffer."""
+    teacher, known = experiment.teacher, state.curriculum
+    if teacher.config.coplayer_per == "rollout":
+        slot = curriculum.choose(key, teacher, known)
+        if not plan.replay:
+            return slot
+        again = curriculum.choose_warm(jax.random.fold_in(key, 0), teacher, known)
+        return jnp.where(curriculum.warm(teacher, known)[slot], slot, again)
+    keys = jax.vmap(lambda e: jax.random.fold_in(key, e))(jnp.arange(2 * teacher.workers))
+    new = jax.vmap(lambda k: curriculum.choose(k, teacher, known))(keys[: teacher.workers])
+    warm = jax.vmap(lambda k: curriculum.choose_warm(k, teacher, known))(keys[teacher.workers :])
+    return jnp.concatenate([new] * plan.new + [warm] * plan.replay)
+
+
+def replay_decision(
+    key: PRNGKeyArray, experiment: Experiment, seeds: TrainState, keys: Key[Array, " S"]
+) -> Bool[Array, ""]:
+    """Whether this cycle replays and trains: one decision for all workers of all seeds.
+
+    A single seed replays only if the co-player it has chosen has a warm buffer; `coin` then tosses.
+    Several seeds toss as soon as each has a warm buffer, and those that have chosen another
+    redraw; under `parallel`, which always replays, that would starve newcomers, so they wait.
+    """
+    teacher, tosses = experiment.teacher, experiment.schedule.kind == "coin"
+    warm = jax.vmap(lambda c: curriculum.warm(teacher, c))(seeds.curriculum)
+    if teacher.config.coplayer_per == "worker" or (tosses and len(keys) > 1):
+        ready = jnp.all(jnp.any(warm, axis=1))
+    else:
+        chosen = jax.vmap(lambda k, c: curriculum.choose(k, teacher, c))(keys, seeds.curriculum)
+        ready = jnp.all(jnp.take_along_axis(warm, chosen[:, None], axis=1))
+    return ready & (jax.random.uniform(key) < teacher.config.replay_rate) if tosses else ready
+
+
+def train_step(
+    experiment: Experiment, cohort: Cohort, goes_on: Bool[Array, ""] | bool = True
+) -> tuple[Cohort, Metrics]:
+    """One cycle of every seed; nothing happens unless it goes on, nor once all updates are made."""
+    keys = jax.vmap(lambda k: jax.random.split(jax.random.fold_in(k, cohort.cycles)))(cohort.seeds.key)
+
+    def cycle(plan: Plan, seeds: TrainState) -> tuple[TrainState, Metrics]:
+        def one(state: TrainState, key: Key[Array, "2"]) -> tuple[TrainState, Metrics]:
+            coplayer = draw_coplayers(key[0], experiment, state, plan)
+            return train.cycle(key[1], experiment, plan, state, coplayer, cohort.updates)
+
+        return jax.vmap(one)(seeds, keys)
+
+    def idle(seeds: TrainState) -> tuple[TrainState, Metrics]:
+        shapes = jax.eval_shape(lambda s: cycle(plans[0], s)[1], seeds)
+        return seeds, jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
+
+    plans, trains = [train.training_plan(experiment)], jnp.bool_(True)
+    if plans[0].replay:
+        plans.append(EXPLORE)
+        coin = jax.random.fold_in(cohort.key, cohort.cycles)
+        trains = replay_decision(coin, experiment, cohort.seeds, keys[:, 0])
+    goes_on = goes_on & (cohort.updates < experiment.schedule.total_updates)
+    which = jnp.where(goes_on, jnp.where(trains, 1, 2), 0)
+    branches = [idle, *(lambda s, p=p: cycle(p, s) for p in plans)]
+    seeds, metrics = jax.lax.switch(which, branches, cohort.seeds)
+    return Cohort(seeds, cohort.key, cohort.updates + (goes_on & trains), cohort.cycles + goes_on), metrics
+
+
+def train_steps(
+    experiment: Experiment, length: int, cohort: Cohort, until: Int[Array, ""], cycles: Int[Array, ""]
+) -> tuple[Cohort, Metrics]:
+    """At most `cycles` cycles (of at most `length`), and not beyond `until` updates, as one program.
+
+    Metrics have leading axes [length, seeds]; those of cycles that did not take place are not active.
+    """
+
+    def step(cohort: Cohort, number: Array) -> tuple[Cohort, Metrics]:
+        return train_step(experiment, cohort, (number < cycles) & (cohort.updates < until))
+
+    return jax.lax.scan(step, cohort, jnp.arange(length))

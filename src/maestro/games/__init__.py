@@ -1,0 +1,100 @@
+"""What the rest of the package knows of a game: one value; the table of known games, and how one is found."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import metadata
+from typing import Any
+
+from maestro import imports
+from maestro.config import PRESETS, RunConfig, leaves, settable
+from maestro.imports import NotFound
+from maestro.settings import nearest
+
+DEFAULT = "lasertag"
+TABLE = {"lasertag": "maestro.games.lasertag:GAME"}
+OLDEST = "lasertag"  # the only game of the first version, which did not write its name down
+GROUP = "maestro.games"  # of the entry points by which installed packages offer games
+_found: dict[str, "Game"] = {}
+
+
+def describe(level: Any, state: Any) -> str:
+    """A state as its numbers, for games that draw nothing better."""
+    return str(state).replace("[", r"\[")  # a bracket would begin markup
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How a state is shown."""
+
+    terminal: Callable[[Any, Any], str] = describe
+    """(level, state) -> lines in rich's markup."""
+    picture: Callable[[Any, Any, int], Any] | None = None
+    """(level, state, scale) -> uint8 [height, width, 3]; without it there are no pictures and no films."""
+
+
+@dataclass(frozen=True)
+class Game:
+    """Everything that training, evaluation and the command line need to know of a game."""
+
+    name: str
+    environment: type  # an `Environment`: a frozen dataclass, whose fields are the game's settings
+    agent: type  # an `Agent`, likewise: the network's settings
+    presets: Mapping[str, RunConfig] = field(default_factory=lambda: PRESETS)
+    players: Mapping[str, Any] = field(default_factory=dict)  # scripted opponents by name
+    levels: Any = None  # `Levels`: by name and as text; in JSON if none are given
+    splits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # names of levels by their use
+    draw: Drawing = Drawing()
+
+    def __post_init__(self) -> None:
+        from maestro.envs.levels import as_json
+        from maestro.envs.players import Random
+
+        if not self.presets:
+            raise ValueError("presets: a game needs at least one")
+        env = self.environment()
+        filled = {name: fill(self, preset) for name, preset in self.presets.items()}
+        players = {"random": Random(env.action), **self.players}
+        for name, value in (("presets", filled), ("players", players)):
+            object.__setattr__(self, name, value)
+        if self.levels is None:
+            object.__setattr__(self, "levels", as_json(env))
+
+    def player(self, name: str) -> Any:
+        """A scripted player by its name, in upper or lower case."""
+        if name.lower() in self.players:
+            return self.players[name.lower()]
+        raise ValueError(f"unknown player {name!r}; {nearest(name, list(self.players))}")
+
+
+def fill(game: Game, preset: RunConfig) -> RunConfig:
+    """A preset with the game's name, and with its own settings where the preset says nothing of them."""
+    environment, agent = preset.environment or game.environment(), preset.agent or game.agent()
+    filled = replace(preset, game=game.name, environment=environment, agent=agent)
+    odd = [path for path, hint, _ in leaves(filled) if not settable(hint)]
+    if odd:
+        raise TypeError(f"{', '.join(odd)}: settings are int, float, bool, str, Literal, or tuples of these")
+    return filled
+
+
+def find(typed: str) -> Game:
+    """The game that a person has named: known here, offered by an installed package, or as module:NAME."""
+    if typed in TABLE or typed in _found:
+        return known(typed)
+    offered = {entry.name: entry.value for entry in metadata.entry_points(group=GROUP)}
+    if typed not in offered and not imports.is_path(typed):
+        hint = nearest(typed, [*TABLE, *offered])
+        raise NotFound(f"{typed!r} is unknown; {hint}; a game of your own is module:NAME, as in my_game:GAME")
+    game: Game = imports.load(offered[typed], Game) if typed in offered else imports.load_typed(typed, Game)
+    if game.name in TABLE and game is not known(game.name):
+        raise NotFound(f"{typed}: the name {game.name!r} belongs to another game")
+    _found[game.name] = game
+    return game
+
+
+def known(name: str) -> Game:
+    """A game that needs no import of anyone else's code: agents and run folders may name it."""
+    if name in _found:
+        return _found[name]
+    if name in TABLE:
+        return imports.load(TABLE[name], Game)
+    raise NotFound(f"the game {name!r} is not known here; say where it is: --game module:NAME")

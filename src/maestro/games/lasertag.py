@@ -1,0 +1,27 @@
+"""LaserTag as one value: its rules, the paper's network and presets, players, levels and pictures."""
+
+from dataclasses import replace
+
+from maestro.agents.conv_lstm import ConvLSTM
+from maestro.config import FAST, PAPER, TINY
+from maestro.envs.lasertag import draw, maps
+from maestro.envs.lasertag.game import LaserTag
+from maestro.envs.lasertag.players import PLAYERS
+from maestro.games import Drawing, Game
+
+OPPONENTS = ("first", *PLAYERS)
+
+GAME = Game(
+    name="lasertag",
+    environment=LaserTag,
+    agent=ConvLSTM,
+    presets={
+        "paper": replace(PAPER, evaluation=replace(PAPER.evaluation, opponents=OPPONENTS)),
+        "fast": replace(FAST, evaluation=replace(FAST.evaluation, opponents=OPPONENTS)),
+        "tiny": replace(TINY, environment=LaserTag(5, 7), agent=ConvLSTM(hidden=64)),
+    },
+    players=PLAYERS,
+    levels=maps.LEVELS,
+    splits={"test": maps.TEST, "specialist": ("Ruins", "FourRooms", "Empty", "Corridor-Easy")},
+    draw=Drawing(draw.terminal, draw.draw),
+)

@@ -1,0 +1,143 @@
+"""A trained agent as a file that stands alone: safetensors and a JSON card beside it."""
+
+import hashlib
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import safetensors.numpy
+
+from maestro import games, settings
+from maestro.agents.base import Agent
+from maestro.cohort import Cohort
+from maestro.config import RunConfig
+from maestro.envs.base import observation_shape
+from maestro.evaluation.opponents import Trained, trained
+from maestro.games import Game
+from maestro.runs.checkpoint import UNREADABLE, CheckpointError, flatten, unflatten
+from maestro.runs.files import write_file
+from maestro.toml import reason
+
+MAX_HEADER = 100_000  # bytes of a safetensors file that are no parameters
+MAX_CARD = 100_000
+
+
+class AgentError(ValueError):
+    """Why a file cannot be used as an agent."""
+
+
+def save(path: Path, config: RunConfig, params: Any, about: dict[str, Any]) -> None:
+    """Write `path` (.safetensors) and its card (.json)."""
+    content = safetensors.numpy.save(flatten(params))
+    card = {
+        "game": config.game,
+        "environment": settings.as_dict(config.environment),
+        "agent": settings.as_dict(config.agent),
+        "parameters": sum(x.size for x in jax.tree.leaves(params)),
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "method": config.method,
+        **about,
+    }
+    write_file(path, content)
+    write_file(path.with_suffix(".json"), json.dumps(card, indent=1).encode())
+
+
+def save_students(config: RunConfig, cohort: Cohort, out: Path) -> list[Path]:
+    """Each seed's student as a file."""
+    paths = []
+    for i in range(config.seeds):
+        path, params = out / f"student-{config.seed + i}.safetensors", student(cohort, i)
+        save(path, config, params, {"seed": config.seed + i, "updates": int(cohort.updates)})
+        paths.append(path)
+    return paths
+
+
+def student(cohort: Cohort, seed: int) -> Any:
+    """The parameters of one seed's student."""
+    return jax.tree.map(lambda x: x[seed], cohort.seeds.learner.params)
+
+
+def read_limited(path: Path, limit: int) -> bytes:
+    """A file that is not too large."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(limit + 1)
+    except (OSError, ValueError) as error:
+        raise AgentError(f"{path}: {reason(error)}") from None
+    if len(content) > limit:
+        raise AgentError(f"{path}: larger than {limit:,} bytes")
+    return content
+
+
+def read_card(path: Path) -> dict[str, Any]:
+    """The card of an agent, with the fields that loading needs."""
+    content = read_limited(path, MAX_CARD)
+    try:
+        card = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise AgentError(f"{path}: not JSON: {error}") from None
+    kinds = {"agent": dict, "game": str, "environment": dict}
+    if isinstance(card, dict):
+        card.setdefault("environment", {})  # the first version did not write it down
+        if all(isinstance(card.get(name), kind) for name, kind in kinds.items()):
+            return card
+    raise AgentError(f"{path}: no card of an agent")
+
+
+def network(path: Path, card: dict[str, Any], game: Game) -> Agent:
+    """The network that a card describes."""
+    problems: list[str] = []
+    config = settings.apply(game.agent(), card["agent"], problems, "agent.")
+    env = settings.apply(game.environment(), card["environment"], problems, "environment.")
+    problems += settings.out_of_range(config, "agent.") + settings.out_of_range(env, "environment.")
+    if problems:
+        raise AgentError(f"{path}: " + "; ".join(problems))
+    return config.fitted(observation_shape(env), env.action)
+
+
+def game_of(path: Path, card: dict[str, Any], game: Game | None) -> Game:
+    """The game of an agent, which is the one expected if any is, and known without an import."""
+    if game is None:
+        try:
+            return games.known(card["game"])
+        except games.NotFound as error:
+            raise AgentError(f"{path}: {error}") from None
+    if card["game"] != game.name:
+        raise AgentError(f"{path}: plays {settings.shown(card['game'])}, not {game.name}")
+    return game
+
+
+@lru_cache(maxsize=16)
+def shapes(agent: Any) -> Any:
+    """The parameters' shapes; finding them takes longer than reading a file."""
+    return jax.eval_shape(agent.init, jax.random.key(0))
+
+
+def load_params(path: Path, game: Game | None = None) -> tuple[Agent, Any]:
+    """(agent, parameters), checked against the card, which decides how much of the file is read."""
+    if path.suffix != ".safetensors":
+        raise AgentError(f"{path}: does not end in .safetensors")
+    card = read_card(path.with_suffix(".json"))
+    card_path = path.with_suffix(".json")
+    agent = network(card_path, card, game_of(card_path, card, game))
+    like = shapes(agent)  # type: ignore[arg-type]
+    content = read_limited(path, MAX_HEADER + sum(4 * leaf.size for leaf in jax.tree.leaves(like)))
+    if hashlib.sha256(content).hexdigest() != card.get("sha256"):
+        raise AgentError(f"{path}: not the file that its card describes")
+    try:
+        arrays = safetensors.numpy.load(content)
+        params = unflatten(like, arrays)
+    except (CheckpointError, *UNREADABLE) as error:
+        raise AgentError(f"{path}: {error}") from None
+    if not all(np.isfinite(x).all() for x in arrays.values()):
+        raise AgentError(f"{path}: holds numbers that are not finite")
+    return agent, params
+
+
+def load(path: str | Path, game: Game | None = None) -> Trained:
+    """A trained agent as a player, from its .safetensors file; by default of a game that is known."""
+    agent, params = load_params(Path(path), game)
+    return trained(agent, params)

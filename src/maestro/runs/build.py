@@ -1,0 +1,143 @@
+"""Settings -> everything that is fixed during a run; what does not go together is told all at once."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax
+
+from maestro import settings, toml
+from maestro.config import RunConfig, population_size
+from maestro.curriculum import Method, Source, Teacher
+from maestro.envs.base import Level, observation_shape
+from maestro.evaluation.opponents import FIRST
+from maestro.games import Game
+from maestro.methods import METHODS, self_play
+from maestro.settings import SettingsError, nearest, shown
+from maestro.toml import toml_value
+from maestro.train import Experiment
+
+MAX_MEMBERS = 10_000
+MAX_LEVEL = toml.MAX_BYTES * 3 // 4  # the rest is for the other settings
+
+
+def configure(
+    game: Game,
+    base: RunConfig,
+    changes: dict[str, Any],
+    method: Method | None = None,
+    problems: Sequence[str] = (),
+) -> RunConfig:
+    """Settings with changes, checked; `SettingsError` lists all that is wrong, after known problems.
+
+    `method` is one of the user's own, which goes by the name in the settings.
+    """
+    found = list(problems)
+    config = settings.apply(base, changes, found)
+    config = replace(config, level=settled_level(game, config.level, found))
+    if config.game != game.name:
+        found.append(f"game: these settings are of {shown(config.game)}, not of {game.name}")
+    found += settings.out_of_range(config)
+    method = method or METHODS.get(config.method)
+    if method is None:
+        hint = nearest(config.method, list(METHODS))
+        found.append(f"method: {shown(config.method)} is unknown; {hint}")
+    found += unknown_opponents(game, config) + inconsistent(config, method)
+    if found:
+        raise SettingsError(found)
+    return config
+
+
+def settled_level(game: Game, level: str, problems: list[str]) -> str:
+    """A level's name as it is spelled, or its text: a run needs no other file than its own."""
+    known = game.levels.spelled(level)
+    if not level or known is not None:
+        return known or ""
+    try:
+        if "\n" in level:
+            game.levels.parse(level)
+            return level
+        text, _ = game.levels.find_file(level)
+    except ValueError as error:
+        problems.append(f"level: {error}")
+        return level
+    if len(toml_value(text)) > MAX_LEVEL:
+        problems.append(f"level: {shown(level)} is too long to be kept among the settings of a run")
+    return text if "\n" in text else f"{text}\n"
+
+
+def unknown_opponents(game: Game, config: RunConfig) -> list[str]:
+    """A line for each opponent that the game does not have."""
+    names = [FIRST, *game.players]
+    return [
+        f"evaluation.opponents: {shown(name)} is unknown; {nearest(name, names)}"
+        for name in config.evaluation.opponents
+        if name not in names
+    ]
+
+
+def inconsistent(config: RunConfig, method: Method | None) -> list[str]:
+    """Settings that do not go together."""
+    ppo, teacher, schedule = config.ppo, config.curriculum, config.schedule
+    plays_itself = method is not None and method.coplayer is self_play
+    keeps_levels = method is not None and method.levels is not Source.NEW
+    sequences = ppo.workers * (2 if schedule.sp_train_both else 1)
+    members = population_size(schedule) if schedule.interval >= 1 else 0
+    found = [
+        (ppo.minibatches >= 1 and sequences % max(1, ppo.minibatches) != 0,
+         f"ppo.minibatches: {shown(ppo.minibatches)} does not divide the {shown(sequences)} sequences "
+         "of an update"),
+        (teacher.prioritization == "proportional" and teacher.score == "max_mc",
+         "curriculum.prioritization: proportional needs scores that are never negative; "
+         "set curriculum.score to positive_value_loss"),
+        (teacher.replay_rate == 0 and schedule.kind == "coin" and keeps_levels,
+         f"curriculum.replay_rate: 0 never trains; {shown(config.method)} learns from replayed levels only"),
+        (teacher.coplayer_per == "worker" and plays_itself,
+         f"curriculum.coplayer_per: worker makes no sense in self-play, {shown(config.method)}"),
+        (schedule.sp_train_both and method is not None and not plays_itself,
+         f"schedule.sp_train_both: needs a method of self-play, which {shown(config.method)} is not"),
+        (schedule.warmup >= schedule.total_updates and schedule.warmup > 0,
+         f"schedule.warmup: {shown(schedule.warmup)} leaves no update of {shown(schedule.total_updates)} "
+         "for others"),
+        (members > MAX_MEMBERS,
+         f"schedule.interval: {shown(schedule.interval)} would add {shown(members)} co-players; "
+         f"at most {MAX_MEMBERS:,}"),
+        (config.evaluation.levels % 2 != 0,
+         f"evaluation.levels: {shown(config.evaluation.levels)} is odd; half are played from the other seat"),
+    ]  # fmt: skip
+    own = config.environment.problems() if hasattr(config.environment, "problems") else []
+    return [f"environment.{line}" for line in own] + [message for wrong, message in found if wrong]
+
+
+def experiment(game: Game, config: RunConfig, method: Method | None = None) -> Experiment:
+    """The environment, the agent, the teacher and the settings of PPO and schedule."""
+    env = config.environment
+    if env.num_agents != 2:
+        raise SettingsError([f"{game.name} has {env.num_agents} players; training needs a game of two"])
+    try:
+        agent = config.agent.fitted(observation_shape(env), env.action)
+    except ValueError as error:
+        raise SettingsError([f"agent: {error}"]) from None
+    level = fixed_level(game, config.level)
+    teacher = Teacher(
+        config=config.curriculum,
+        method=method or METHODS[config.method],
+        generate=env.sample_level if level is None else lambda key: level,
+        workers=config.ppo.workers,
+        max_members=population_size(config.schedule),
+        num_levels=None if level is None else 1,
+    )
+    return Experiment(env, agent, teacher, config.ppo, config.schedule)
+
+
+def fixed_level(game: Game, level: str) -> Level | None:
+    """The level of a specialist, by its name or as its text."""
+    if not level:
+        return None
+    return game.levels.parse(level) if "\n" in level else game.levels.load(level)
+
+
+def parameter_count(experiment: Experiment) -> int:
+    """Parameters of one agent."""
+    params = jax.eval_shape(experiment.agent.init, jax.random.key(0))
+    return sum(leaf.size for leaf in jax.tree.leaves(params))

@@ -1,0 +1,142 @@
+"""Checkpoints of one run: restored at its start, written in the background while it goes on."""
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import maestro
+from maestro import settings
+from maestro.cohort import Cohort
+from maestro.config import RunConfig
+from maestro.runs import checkpoint, checkpoints, versions
+from maestro.runs.checkpoint import CheckpointError, OtherVersion
+from maestro.runs.folder import RunError
+from maestro.runs.metrics_log import MetricsLog, Position
+from maestro.runs.reporter import Reporter
+
+NEWEST = 3  # checkpoints kept, besides those at milestones
+NUMBERS = ("updates", "evaluated", "metrics_bytes", "evaluation_bytes")  # of a position
+
+
+class Poisoned(Exception):
+    """The state holds numbers that are not finite, and is not saved."""
+
+
+class OtherSettings(CheckpointError):
+    """The checkpoint was made under other settings; the lines say which."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+        super().__init__("belongs to a run with other settings")
+
+
+def poisoned(plain: Cohort) -> bool:
+    """Whether the student is not finite, or anything that the teacher remembers is no number."""
+    learner = all(np.isfinite(x).all() for x in jax.tree.leaves(plain.seeds.learner))
+    floats = [x for x in jax.tree.leaves(plain) if jnp.issubdtype(x.dtype, jnp.floating)]
+    return not learner or any(np.isnan(x).any() for x in floats)
+
+
+def defaults(config: RunConfig) -> RunConfig:
+    """The settings of the same game as they are unless someone says otherwise."""
+    return RunConfig(config.game, environment=type(config.environment)(), agent=type(config.agent)())
+
+
+class Checkpointer:
+    """Saves the state together with the position of the logs, and restores both."""
+
+    def __init__(self, folder: Path, config: RunConfig, reporter: Reporter) -> None:
+        self.folder, self.config, self.reporter = folder, config, reporter
+        self.thread = ThreadPoolExecutor(1)
+        self.saving: Future[None] | None = None
+        self.saved: int | None = None  # updates of the newest complete checkpoint
+
+    def restore(self, like: Any) -> tuple[Cohort, Position] | None:
+        """The newest good checkpoint, bad ones being named and set aside; None if there is none."""
+        for name in checkpoints.sweep(self.folder):
+            self.reporter.say(f"checkpoint {name} has no manifest, so it was never complete; removed")
+        foreign, bad = [], []
+        for path in reversed(checkpoints.found(self.folder)):
+            try:
+                state, position = self.load(path, like)
+            except OtherVersion as error:  # good, just not here: nothing is touched
+                raise RunError(f"checkpoint {path.name}: {error}") from None
+            except OtherSettings as error:
+                foreign.append((path, error))
+            except CheckpointError as error:
+                bad.append((path, error))
+            else:
+                self.put_away(foreign + bad)
+                self.saved = position.updates
+                return state, position
+        if foreign:  # all of them: then it is the settings that are wrong
+            told = "".join(f"\n  {line}" for line in foreign[0][1].lines)
+            raise RunError(f"config.toml is not what the checkpoints were made with:{told}")
+        self.put_away(bad)
+        return None
+
+    def load(self, path: Path, like: Any) -> tuple[Cohort, Position]:
+        """One checkpoint, if it belongs to this run."""
+        self.refuse_other_settings(checkpoint.read_manifest(path))
+        state, waiting, about = checkpoint.load(path, like)
+        if not all(type(about.get(name)) is int for name in NUMBERS):
+            raise CheckpointError("the manifest does not say where the log stood")
+        return state, Position(**{name: about[name] for name in NUMBERS}, waiting=waiting)
+
+    def refuse_other_settings(self, manifest: dict[str, Any]) -> None:
+        """A checkpoint that was made under other settings is of no use here; unwritten ones had defaults."""
+        theirs = manifest["about"].get("settings")
+        if not isinstance(theirs, dict):
+            raise CheckpointError("the manifest does not say with which settings it was made")
+        problems: list[str] = []
+        known = versions.upgrade({**theirs, "format": manifest["schema"]})
+        made_with = settings.apply(defaults(self.config), known, problems)
+        lines = problems + settings.difference(made_with, self.config)
+        if lines:
+            raise OtherSettings(lines)
+
+    def put_away(self, bad: list[Any]) -> None:
+        """Name what cannot be used, and set it aside."""
+        for path, error in bad:
+            self.reporter.say(f"checkpoint {path.name}: {error}; set aside")
+            checkpoints.set_aside(path)
+
+    def save(self, state: Cohort, log: MetricsLog) -> None:
+        """Start writing a checkpoint, after the one before it is complete."""
+        self.finish()
+        plain = jax.device_get(jax.tree.map(checkpoint.raw, state))
+        if poisoned(plain):
+            raise Poisoned
+        position = asdict(log.position())
+        waiting = position.pop("waiting")
+        about = {"maestro": maestro.__version__, "settings": settings.as_dict(self.config), **position}
+        about["updates"] = int(plain.updates)
+        name = checkpoints.name(int(plain.updates), int(plain.cycles))
+        self.saving = self.thread.submit(partial(self.write, name, plain, waiting, about, log))
+
+    def write(
+        self, name: str, state: Any, waiting: dict[str, np.ndarray], about: dict[str, Any], log: MetricsLog
+    ) -> None:
+        """The part of saving that does not hold up the run."""
+        if not (self.folder / f"{name}.json").exists():
+            log.sync()
+            checkpoint.save(self.folder, name, state, waiting, about)
+        self.saved = about["updates"]
+        checkpoints.prune(self.folder, NEWEST, self.config.schedule.interval)
+
+    def check(self) -> None:
+        """Raise what went wrong in the background, if anything did."""
+        if self.saving is not None and self.saving.done():
+            self.finish()
+
+    def finish(self) -> None:
+        """Wait until the checkpoint is complete; raises `OSError` if it could not be written."""
+        if self.saving is not None:
+            saving, self.saving = self.saving, None
+            saving.result()

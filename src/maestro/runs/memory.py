@@ -1,0 +1,48 @@
+"""How much memory a run needs on its device, before anything is compiled."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from maestro import train
+from maestro.config import RunConfig
+from maestro.curriculum import Source
+from maestro.envs.base import observation_shape
+from maestro.train import Experiment
+
+STEP_BYTES = 50  # what a step keeps besides observations and memories
+UNIT_NUMBERS = 24  # that a gradient step keeps for each feature of the recurrent body
+
+
+def size_of(tree: Any) -> int:
+    """Bytes of a tree of arrays."""
+    return sum(
+        leaf.size * jnp.dtype(leaf.dtype).itemsize for leaf in jax.tree.leaves(tree) if hasattr(leaf, "size")
+    )
+
+
+def key_bytes(x: jax.Array) -> jax.Array:
+    """A random key as the numbers that it holds; other arrays as they are."""
+    return jax.random.key_data(x) if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else x
+
+
+def estimate(config: RunConfig, experiment: Experiment) -> int:
+    """Bytes on the device: the state before and after a chunk, a rollout, a gradient step, borrowed weights.
+
+    Compared with XLA's own account of the compiled chunk (arguments, outputs and temporaries, on a CPU): 0.8
+    to 1.3 of it, for `paper` with 2 seeds, and for `tiny` as it is, with `dr-sp`, 4 seeds, 256
+    units, longer rollouts, both seats, and a co-player for each worker.
+    """
+    ppo, schedule, agent = config.ppo, config.schedule, experiment.agent
+    init = jax.eval_shape(lambda: jax.tree.map(key_bytes, train.init(jax.random.key(0), experiment)))
+    memory = jax.eval_shape(lambda: agent.start(1))
+    features = jax.eval_shape(agent.features, memory)
+    keeps_levels = experiment.teacher.method.levels is not Source.NEW
+    both = 2 if schedule.kind == "parallel" and keeps_levels else 1
+    steps = ppo.rollout_length * ppo.workers * (2 if schedule.sp_train_both else 1)
+    rollout = both * steps * (size_of(memory) + 2 * size_of(observation_shape(experiment.env)) + STEP_BYTES)
+    gradient = UNIT_NUMBERS * size_of(features) * steps // ppo.minibatches
+    borrowed = 2 * both * ppo.workers * size_of(init.learner.params)
+    worker = config.curriculum.coplayer_per == "worker"
+    return config.seeds * (2 * size_of(init) + rollout + gradient + worker * borrowed)

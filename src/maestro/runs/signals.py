@@ -1,0 +1,68 @@
+"""Stopping in good order: the first SIGINT, SIGTERM or SIGHUP is a request, the second ends the process."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
+from contextlib import suppress
+from types import FrameType
+from typing import Any
+
+GRACE = 7.0  # seconds that a chunk may still take after the request
+ASKED = "\nmaestro: stopping in good order, a few seconds; once more to abort\n"
+ABORTED = "maestro: aborted; the last checkpoint stands\n"
+
+
+class Interrupted(Exception):
+    """A stop was asked for, and the work was given up."""
+
+
+class Signals:
+    """While entered, `received` is the signal that asks for a stop, or None."""
+
+    def __init__(self, answer: Callable[[str], None] = lambda text: None) -> None:
+        self.answer = answer  # called with a text by the handler itself, so it must be safe there
+        self.received: int | None = None
+        self.at = 0.0
+        self.before: dict[int, Any] = {}
+        self.worker = ThreadPoolExecutor(1)  # so that signals are heard while the device works
+
+    def __enter__(self) -> "Signals":
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+                self.before[number] = signal.signal(number, self.handle)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
+
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        """The first time: note it. The second time: end at once."""
+        with suppress(OSError):  # the terminal may be gone
+            self.answer(ASKED if self.received is None else ABORTED)
+        if self.received is not None:
+            os._exit(128 + number)
+        self.received, self.at = number, time.monotonic()
+
+    @property
+    def exit_code(self) -> int:
+        """What a process that stops for this signal returns."""
+        return 128 + (self.received or 0)
+
+    def run(self, work: Callable[[], Any], grace: float = 0.0) -> Any:
+        """The result of work in another thread; `Interrupted` if a stop was asked for, after some grace."""
+        future = self.worker.submit(work)
+        while not self.finished(future):
+            if self.received is not None and time.monotonic() - self.at > grace:
+                raise Interrupted
+        return future.result()
+
+    def finished(self, work: Future[Any]) -> bool:
+        """Whether work is done, after an instant."""
+        with suppress(NotYet):
+            work.exception(timeout=0.02)
+            return True
+        return False

@@ -1,0 +1,242 @@
+"""The host's side of a run: compiled chunks of cycles, and what happens between them."""
+
+import os
+import time
+from contextlib import suppress
+from functools import cached_property, partial
+from typing import Any, NoReturn
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from maestro import cohort
+from maestro.cohort import Cohort
+from maestro.config import PPOConfig, RunConfig
+from maestro.evaluation.opponents import Evaluation
+from maestro.games import Game
+from maestro.metrics import Metrics
+from maestro.runs import folder as run_folder
+from maestro.runs.checkpointer import Checkpointer, Poisoned
+from maestro.runs.folder import RunFolder
+from maestro.runs.metrics_log import MetricsLog, Position
+from maestro.runs.reporter import Reporter
+from maestro.runs.signals import GRACE, Interrupted, Signals
+from maestro.train import Experiment
+
+LENGTH = 32  # cycles in a compiled chunk, at most
+CHUNK_SECONDS = 2.0  # how long a chunk should take
+CHECKPOINT_SECONDS = 60.0
+MAX_SKIPPED = 10  # updates in a row that may be not finite
+EVALUATION_KEY = 2**31 - 1  # apart from the key of every seed
+
+
+class Stopped(Exception):
+    """The run ended early: the exit code, what to tell the user, and whether it can be resumed as it is."""
+
+    def __init__(self, code: int, message: str, resumable: bool = True) -> None:
+        self.code, self.resumable = code, resumable
+        super().__init__(message)
+
+
+def evaluation_points(config: RunConfig) -> list[int]:
+    """Numbers of updates after which the students are evaluated; the last is the end."""
+    total, times = config.schedule.total_updates, config.evaluation.times
+    return sorted({max(1, round(total * i / times)) for i in range(1, times + 1)}) if times else []
+
+
+class Trainer:
+    """One run folder, from its newest checkpoint or its start to its end."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        game: Game,
+        config: RunConfig,
+        experiment: Experiment,
+        reporter: Reporter,
+        signals: Signals,
+    ) -> None:
+        self.folder, self.game, self.config, self.experiment = folder, game, config, experiment
+        self.reporter, self.signals = reporter, signals
+        self.checkpointer = Checkpointer(folder.checkpoints, config, reporter)
+        self.status: dict[str, Any] = {"total": config.schedule.total_updates}
+        self.state, position = self.restored() or (self.start(), Position())
+        self.log = MetricsLog(folder.metrics, folder.evaluation, config.schedule.total_updates, position)
+        self.began_after, self.saved_at, self.saved_after = self.updates, time.monotonic(), -1
+
+    @property
+    def updates(self) -> int:
+        """Student updates so far."""
+        return int(self.state.updates)
+
+    def initial(self) -> Cohort:
+        """The state that the settings alone decide."""
+        return cohort.init(self.experiment, self.config.seed, self.config.seeds)
+
+    def start(self) -> Cohort:
+        """The state before training."""
+        return jax.jit(self.initial)()
+
+    def restored(self) -> tuple[Cohort, Position] | None:
+        """Where the run goes on; None if from the first update, logs of a lost run being kept aside."""
+        found = self.checkpointer.restore(jax.eval_shape(self.initial))
+        known = run_folder.read_status(self.folder).get("checkpoint")
+        if found is not None:
+            if type(known) is int and known > found[1].updates:
+                self.reporter.say(f"the checkpoint of update {known} is gone")
+            self.reporter.say(f"resuming at update {found[1].updates}")
+        elif known is not None or any(self.folder.checkpoints.glob("*.bad")):
+            self.reporter.say("no checkpoint can be used: starting again at update 0")
+            for log in (self.folder.metrics, self.folder.evaluation):
+                if log.exists():
+                    log.replace(log.with_name(log.name + ".bad"))
+        return found
+
+    def run(self) -> Cohort:
+        """Train to the end; `Stopped` if that is not possible now."""
+        try:
+            self.loop()
+            self.save()
+            self.checkpointer.finish()
+            self.tell("finished")
+        except OSError as error:
+            trouble = f"{error.strerror or error}; the last complete checkpoint stands"
+            self.fail(f"{self.folder.path}: {trouble}", resumable=True)
+        except Poisoned:
+            self.fail("the state holds numbers that are not finite; the last good checkpoint stands")
+        return self.state
+
+    def loop(self) -> None:
+        """Chunk after chunk, each of as many cycles as fit into a short time."""
+        cycles, total = 1, self.config.schedule.total_updates
+        self.save()
+        self.pause()
+        chunk: Any = self.compile() if self.updates < total else None
+        while self.updates < total:
+            began, before = time.monotonic(), int(self.state.cycles)
+            limits = jnp.int32(self.next_stop()), jnp.int32(cycles)
+            work = partial(chunk, self.state, *limits)
+            remark = "the chunk in progress took too long and is dropped"
+            self.state, metrics = self.interruptible(lambda w=work: jax.block_until_ready(w()), remark, GRACE)
+            seconds = time.monotonic() - began
+            self.report(jax.device_get(metrics), seconds)
+            self.pause()
+            per_cycle = seconds / max(1, int(self.state.cycles) - before)
+            cycles = int(min(LENGTH, max(1, CHUNK_SECONDS / per_cycle)))
+
+    def compile(self) -> Any:
+        """The compiled chunk."""
+        steps = jax.jit(partial(cohort.train_steps, self.experiment, LENGTH))
+        nothing = jnp.int32(0)
+        self.reporter.say("compiling (once; the result is cached)")
+        return self.interruptible(lambda: steps.lower(self.state, nothing, nothing).compile())
+
+    def interruptible(self, work: Any, remark: str = "", grace: float = 0.0) -> Any:
+        """The result of work that a stop gives up, without loss, once its grace is over."""
+        try:
+            return self.signals.run(work, grace)
+        except Interrupted:
+            self.stop(remark)
+
+    def next_stop(self) -> int:
+        """Where a chunk must not go beyond: an evaluation, a milestone, or the end."""
+        updates, interval = self.updates, self.config.schedule.interval
+        points = [p for p in evaluation_points(self.config) if p > updates]
+        return min([*points[:1], (updates // interval + 1) * interval, self.config.schedule.total_updates])
+
+    def pause(self) -> None:
+        """What is due between two chunks: a stop, an evaluation, a checkpoint."""
+        self.checkpointer.check()
+        self.guard()
+        if self.signals.received is not None:
+            self.stop()
+        if self.updates in evaluation_points(self.config) and self.updates > self.log.evaluated:
+            self.evaluate()
+        due = time.monotonic() - self.saved_at > CHECKPOINT_SECONDS
+        if due or (self.updates % self.config.schedule.interval == 0 and self.updates != self.saved_after):
+            self.save()
+
+    def guard(self) -> None:
+        """Stop after too many updates that were not finite; the student is still the last good one.
+
+        A resumed run gets as many attempts again.
+        """
+        attempts = self.updates - self.began_after
+        if attempts >= MAX_SKIPPED <= int(jnp.max(self.state.seeds.learner.skipped_in_a_row)):
+            self.save()
+            self.checkpointer.finish()
+            kept = f"{self.folder.path} keeps the last good state"
+            self.fail(f"{MAX_SKIPPED} updates in a row were not finite; {kept}")
+
+    def save(self) -> None:
+        """Start writing a checkpoint."""
+        self.checkpointer.save(self.state, self.log)
+        self.saved_at, self.saved_after = time.monotonic(), self.updates
+
+    def stop(self, remark: str = "") -> NoReturn:
+        """Save what there is, and end."""
+        self.save()
+        self.checkpointer.finish()
+        self.tell("stopped")
+        message = "; ".join(filter(None, (f"stopped at update {self.updates}", remark)))
+        raise Stopped(self.signals.exit_code, message)
+
+    def fail(self, message: str, resumable: bool = False) -> NoReturn:
+        """Note that the run cannot go on by itself, if that can still be written."""
+        with suppress(OSError):
+            self.tell("failed")
+        raise Stopped(1, message, resumable)
+
+    def report(self, metrics: Metrics, seconds: float) -> None:
+        """Log a chunk, and tell how it goes."""
+        self.log.add(metrics)
+        self.status |= measured(self.config.ppo, metrics, seconds)
+        self.reporter.show(self.status | {"updates": self.updates})
+        self.tell("running", pid=os.getpid())
+
+    def tell(self, state: str, **more: Any) -> None:
+        """Note in the folder how far the run is."""
+        more |= {"updates": self.updates, "checkpoint": self.checkpointer.saved}
+        run_folder.write_status(self.folder, **{**self.status, **more, "state": state})
+
+    @cached_property
+    def games(self) -> Any:
+        """The compiled evaluation of a state."""
+        key, config = jax.random.key(EVALUATION_KEY), self.config.evaluation
+        evaluation = Evaluation(key, config, self.experiment, self.game.players)
+        play = jax.jit(evaluation)
+        return lambda state: play(state, evaluation.levels)
+
+    def evaluate(self) -> None:
+        """Games against fixed opponents."""
+        result = self.interruptible(lambda: jax.device_get(self.games(self.state)))
+        shares = {name: np.round(x.astype(float), 4).tolist() for name, x in result.items()}
+        self.log.add_evaluation(self.updates, shares)
+        means = {name: np.mean(x, axis=0) for name, x in shares.items()}
+        told = ", ".join(
+            name + " " + "/".join(f"{share:.2f}" for share in mean) for name, mean in means.items()
+        )
+        self.reporter.say(f"update {self.updates}: won/drawn/lost against {told}")
+
+
+def measured(config: PPOConfig, metrics: Any, seconds: float) -> dict[str, Any]:
+    """What a chunk's metrics, [cycles, seeds], say about how the run is going."""
+    active = metrics.active[:, 0]
+    updates, seeds = int(metrics.trained[active, 0].sum()), metrics.active.shape[1]
+    speed = updates / seconds
+    steps = config.workers * config.rollout_length * seeds
+    known = {"speed": speed, "steps_per_second": speed * steps} if updates else {}
+    return known | {
+        "replay": float(metrics.trained[active].mean()),
+        "coplayer": int(np.bincount(metrics.coplayer[active].ravel()).argmax()),
+        "skipped": int(metrics.skipped[active].max()),
+        "return": finite_mean(metrics.student_return[active]),
+        "fill": finite_mean(metrics.buffer_fill[active]),
+    }
+
+
+def finite_mean(x: np.ndarray) -> float | None:
+    """The mean of what is finite."""
+    known = x[np.isfinite(x)]
+    return float(known.mean()) if known.size else None

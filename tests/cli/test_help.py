@@ -1,0 +1,60 @@
+"""`--help` of a command that takes settings: every one with its sentence and its default."""
+
+import re
+from dataclasses import fields, is_dataclass
+
+import pytest
+
+from maestro import cli
+from maestro.config import bare, leaves
+from maestro.games.lasertag import GAME
+from test_settings import fields_and_sentences
+
+PAPER = GAME.presets["paper"]
+
+
+def call(capsys, *arguments):
+    """Exit code, output and errors of one command."""
+    code = cli.run([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def words_of(out):
+    """What help says of the options, without the frames around it."""
+    return " ".join(out.replace("│", " ").partition("show this help message")[2].split())
+
+
+@pytest.mark.parametrize("preset", GAME.presets)
+def test_help_shows_every_setting_with_its_sentence_and_its_default_in_the_preset(capsys, preset):
+    code, out, _ = call(capsys, "train", "lasertag", "--preset", preset, "--help")
+    assert code == 0
+    text = words_of(out)
+    for path, hint, value in leaves(GAME.presets[preset]):
+        if path != "game":
+            option = re.escape("--" + path.replace("_", "-"))
+            described = re.search(rf"{option},? (?:.*?)\(default: (.*?)\)", text)
+            shown = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            assert described and described[1] == (shown or "''"), path
+            assert described[0].count(" --") <= (bare(hint) is bool), described[0]
+
+
+def test_help_shows_the_sentence_under_every_setting_and_nothing_that_the_game_decides(capsys):
+    text = words_of(call(capsys, "train", "lasertag", "--help")[1])
+    shown = 0
+    groups = [PAPER, *(getattr(PAPER, field.name) for field in fields(PAPER))]
+    for group in filter(is_dataclass, groups):
+        for name, annotation, sentence in fields_and_sentences(type(group)):
+            if "Given" in annotation:
+                assert f"--agent.{name.replace('_', '-')}" not in text
+            elif sentence and name not in ("game", "environment", "agent"):
+                assert " ".join(sentence.split()) in text, name
+                shown += 1
+    assert shown == len(list(leaves(PAPER))) - 1
+
+
+def test_help_shows_the_usual_preset_if_none_is_asked_for(capsys):
+    asked = call(capsys, "train", "lasertag", "--preset", "fast", "--help")[1]
+    for words in ([], ["lasertag"], ["lasertag", "--preset", "big"], ["-h"]):
+        assert call(capsys, "train", *words, "--help")[:2] == (0, asked)
+    assert "(default: fast)" in words_of(asked)

@@ -1,0 +1,126 @@
+"""Games outside training: seats, counting, and shares."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax.struct import PyTreeNode
+
+from maestro.envs.base import Discrete
+from maestro.envs.players import Sight
+from maestro.evaluation.opponents import trained
+from maestro.evaluation.play import both_seats
+from maestro.evaluation.statistics import shares
+from probes import QUICK, Level, Probe, Race, SmallAgent, image
+
+STEPS = 8
+
+
+class Guesser(PyTreeNode):
+    """Chooses the right action of a race with some probability, else another one."""
+
+    skill: Any
+    name = "guesser"
+
+    def start(self):
+        return jnp.int32(0)
+
+    def act(self, key, memory, obs, sight):
+        right = (sight.level.number % 3).astype(jnp.int32)
+        return memory, jnp.where(jax.random.uniform(key) < self.skill, right, (right + 1) % 3)
+
+
+@dataclass(frozen=True)
+class FirstSeatWins(Probe):
+    """The first seat gains 1 in the first step, which ends the game, and loses 5 in each later one."""
+
+    zero_sum = True
+    action = Discrete(3)
+
+    def reward(self, level, state, actions):
+        gain = jnp.where(state.time == 0, 1, -5)
+        return jnp.stack([gain, -gain])
+
+
+@dataclass(frozen=True)
+class LevelDecides(FirstSeatWins):
+    """The first seat wins on levels of even number, the second on the others."""
+
+    def reward(self, level, state, actions):
+        gain = jnp.where(level.number % 2 == 0, 1, -1)
+        return jnp.stack([gain, -gain])
+
+
+@dataclass(frozen=True)
+class NobodyWins(FirstSeatWins):
+    def reward(self, level, state, actions):
+        return jnp.zeros(2)
+
+
+def levels(count, seed=2):
+    return jax.vmap(Race().sample_level)(jax.random.split(jax.random.key(seed), count))
+
+
+@partial(jax.jit, static_argnames=("env", "count"), compiler_options=QUICK)
+def play(env, a, b, count=8):
+    return both_seats(jax.random.key(7), env, a, b, levels(count), STEPS)
+
+
+def test_seats_are_swapped_on_every_second_level() -> None:
+    np.testing.assert_array_equal(play(FirstSeatWins(), Guesser(0.5), Guesser(0.6)), [1, -1] * 4)
+
+
+def test_what_would_follow_the_end_of_an_episode_counts_for_nothing() -> None:
+    assert (np.abs(play(FirstSeatWins(), Guesser(0.5), Guesser(0.5))) == 1).all()
+    assert (play(FirstSeatWins(length=2), Guesser(0.5), Guesser(0.5)) == jnp.array([-1, 1] * 4)).all()
+
+
+def test_a_game_without_a_lead_is_a_draw() -> None:
+    np.testing.assert_array_equal(shares(play(NobodyWins(), Guesser(0.5), Guesser(0.5))), [0, 1, 0])
+
+
+def test_each_result_belongs_to_the_level_of_its_place() -> None:
+    seat = np.tile([1, -1], 4)
+    favoured = np.where(levels(8).number % 2 == 0, 1, -1)
+    np.testing.assert_array_equal(play(LevelDecides(), Guesser(0.5), Guesser(0.5)), seat * favoured)
+    assert set(favoured[::2]) == set(favoured[1::2]) == {1, -1}
+
+
+def test_the_stronger_player_wins_more_from_both_seats() -> None:
+    results = np.asarray(play(Race(), Guesser(0.8), Guesser(0.3), count=512))
+    for seat in (results[::2], results[1::2]):
+        assert np.mean(seat == 1) > np.mean(seat == -1) + 0.3
+
+
+def test_equal_players_win_equally_often() -> None:
+    """Mean 0 within 4 standard errors."""
+    player = trained(SmallAgent(), SmallAgent().init(jax.random.key(0)))
+    results = np.asarray(play(Race(), player, player, count=1024))
+    assert np.abs(results).mean() > 0.5
+    assert abs(results.mean()) < 4 * results.std() / results.size**0.5
+
+
+def test_shares_add_up_to_one_along_the_last_axis() -> None:
+    found = shares(jnp.array([[1, 0, -1, -1], [1, 1, 1, 0]]))
+    np.testing.assert_allclose(found, [[0.25, 0.25, 0.5], [0.75, 0.25, 0]])
+
+
+def test_an_odd_number_of_levels_is_refused() -> None:
+    with pytest.raises(ValueError, match="3 levels"):
+        play(Race(), Guesser(0.5), Guesser(0.5), count=3)
+
+
+def test_a_trained_player_acts_by_its_policy() -> None:
+    """Logits that leave no doubt give that action, whatever was seen."""
+    agent = SmallAgent()
+    params = agent.init(jax.random.key(0))
+    params["actor"]["Dense_1"]["bias"] = jnp.array([0.0, 0.0, 50.0])
+    player = trained(agent, params)
+    keys = jax.random.split(jax.random.key(1), 32)
+    obs, sight = image(1, 0, 1)[0], Sight(Level(jnp.int32(0), jnp.int32(5)), None, 0)
+    _, actions = jax.vmap(lambda k: player.act(k, player.start(), obs, sight))(keys)
+    assert (actions == 2).all()
