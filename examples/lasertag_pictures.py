@@ -6,10 +6,11 @@ import imageio.v3 as imageio
 import jax
 import numpy as np
 
-from maestro.duel import duel
-from maestro.envs.lasertag import maps, players
+from maestro.envs.lasertag import maps
 from maestro.envs.lasertag.draw import draw
 from maestro.envs.lasertag.game import LaserTag
+from maestro.evaluation.play import episode, step_bound
+from maestro.games.lasertag import GAME
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 COLUMNS = 5
@@ -17,15 +18,17 @@ COLUMNS = 5
 
 def busiest_moment(env, level, seed):
     """The state with most bolts in flight in an episode between two hunters."""
-    hunter = players.named("hunter")
-    episode = jax.device_get(duel(jax.random.key(seed), env, level, hunter, hunter))
-    bolts = (episode.states.bolts > 0).sum(axis=(1, 2)) * episode.states.alive.all(axis=1)
-    return jax.tree.map(lambda x: x[bolts.argmax()], episode.states)
+    hunter = GAME.player("hunter")
+    played = episode(jax.random.key(seed), env, level, hunter, hunter, step_bound(level))
+    states = jax.device_get(played.states)
+    bolts = (states.bolts > 0).sum(axis=(1, 2)) * states.alive.all(axis=1)
+    return jax.tree.map(lambda x: x[bolts.argmax()], states)
 
 
 def gallery(env, names, scale):
     """All levels at their starts, side by side on white."""
-    pictures = [draw(level := maps.load(n), env.reset(jax.random.key(0), level)[0], scale) for n in names]
+    levels = map(maps.LEVELS.load, names)
+    pictures = [draw(level, env.reset(jax.random.key(0), level)[0], scale) for level in levels]
     cell = max(max(p.shape[:2]) for p in pictures) + scale
     rows = -(-len(pictures) // COLUMNS)
     sheet = np.full((rows * cell, COLUMNS * cell, 3), 255, np.uint8)
@@ -39,7 +42,7 @@ def gallery(env, names, scale):
 
 def main():
     """Write both pictures."""
-    env, level = LaserTag(), maps.load("SixteenRooms")
+    env, level = LaserTag(), maps.LEVELS.load("SixteenRooms")
     IMAGES.mkdir(parents=True, exist_ok=True)
     imageio.imwrite(IMAGES / "lasertag.png", draw(level, busiest_moment(env, level, seed=3), 48))
     imageio.imwrite(IMAGES / "lasertag_levels.png", gallery(env, maps.NAMES, 14))

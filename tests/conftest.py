@@ -14,7 +14,7 @@ from jaxtyping import install_import_hook
 
 install_import_hook("maestro", "beartype.beartype")
 
-# A shell starts background jobs with SIGINT ignored, nohup with SIGHUP: the processes under test must hear both.
+# A shell starts background jobs with SIGINT ignored, nohup with SIGHUP: processes under test must hear both.
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
@@ -25,8 +25,8 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 
 # Two processes share the files; the longest come first, so that neither waits for the other at the end.
 LONGEST = (
-    *("test_digests", "test_resume", "test_methods", "test_faults", "test_train", "test_probes", "test_games"),
-    *("test_wiring", "test_lasertag_players", "test_versions", "test_docs"),
+    *("test_digests", "test_resume", "test_methods", "test_faults", "test_train", "test_probes"),
+    *("test_games", "test_wiring", "test_lasertag_players", "test_versions", "test_docs"),
 )
 
 

@@ -1,16 +1,11 @@
-"""Runs on a probe game that compile in seconds, in this process or in others that can be held and killed.
-
-`python runs_helpers.py COMMAND ...` is `maestro COMMAND ...`, held or killed where its environment says.
-"""
+"""Runs on a probe game that compile in seconds, in this process or in others that can be held and killed."""
 
 import functools
-import itertools
 import os
-import signal
 import subprocess
 import sys
-import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -21,7 +16,7 @@ from maestro import cohort, toml
 from maestro.config import EvaluationConfig
 from maestro.evaluation.opponents import Evaluation
 from maestro.games import Game
-from maestro.runs import build, checkpoint, checkpoints, folder, metrics_log, summary, trainer
+from maestro.runs import build, checkpoint, checkpoints, folder, trainer
 from maestro.runs.signals import Signals
 from maestro.runs.trainer import Trainer
 
@@ -46,8 +41,9 @@ class SometimesBrokenRace(BrokenRace):
 
 
 RACE = probes.RACE
-BROKEN = Game("broken", BrokenRace, probes.SmallAgent, {"tiny": probes.SMALL})
-SOMETIMES_BROKEN = Game("sometimes-broken", SometimesBrokenRace, probes.SmallAgent, {"tiny": probes.SMALL})
+PRESETS = {"tiny": replace(probes.SMALL, environment=None)}
+BROKEN = Game("broken", BrokenRace, probes.SmallAgent, PRESETS)
+SOMETIMES_BROKEN = Game("sometimes-broken", SometimesBrokenRace, probes.SmallAgent, PRESETS)
 GAMES = {game.name: game for game in (RACE, BROKEN, SOMETIMES_BROKEN)}
 
 
@@ -99,16 +95,16 @@ def quick_games(config):
 
 
 class Listener:
-    """A reporter that keeps what it is told."""
+    """A reporter that keeps what it is told, and the newest status."""
 
     def __init__(self):
-        self.said, self.shown = [], []
+        self.said, self.shown = [], {}
 
     def say(self, text):
         self.said.append(text)
 
     def show(self, status):
-        self.shown.append(status)
+        self.shown = status
 
 
 class Killed(Exception):
@@ -176,7 +172,7 @@ def environment(**more):
     return {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": quick, **cache, **more}
 
 
-HELD, REAL = (__file__,), ("-m", "maestro")  # with what can be said in its environment, or as it is
+HELD, REAL = ("-m", "held"), ("-m", "maestro")  # held where the environment says (held.py), or as it is
 STARTED = []  # processes, so that none outlives its test
 
 
@@ -244,51 +240,6 @@ def reached(path):
     return checkpoints.updates_of(checkpoints.found(path / "checkpoints")[-1])
 
 
-def for_ever(*_):
-    threading.Event().wait()
-
-
-class HeldTrainer(Trainer):
-    """A trainer whose chunk never ends once it has made so many updates."""
-
-    def compile(self):
-        chunk, number = super().compile(), int(os.environ["HELD_AT"])
-        return lambda state, *limits: (for_ever if state.updates >= number else chunk)(state, *limits)
-
-
-def die_at(number):
-    """Let this process be killed right before it changes the files of its checkpoints so many times."""
-    changes = itertools.count(1)
-
-    def hook(event, arguments):
-        if event in ("open", "os.rename", "os.remove"):
-            path = Path(os.fsdecode(arguments[0])) if not isinstance(arguments[0], int) else Path()
-            changed = path.suffix == ".part" or event == "os.remove"
-            if changed and path.parent.name == "checkpoints" and next(changes) == number:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.addaudithook(hook)
-
-
-def main():
-    """The command line with a short last comparison, under what the environment says of time and of ends."""
-    from maestro import cli
-    from maestro.cli import launch
-
-    told = os.environ
-    trainer.CHECKPOINT_SECONDS = float(told.get("CHECKPOINT_SECONDS", trainer.CHECKPOINT_SECONDS))
-    trainer.GRACE = float(told.get("GRACE", trainer.GRACE))
-    summary.LAST_LEVELS = 2
-    if "WINDOW" in told:  # updates of a line in the log of an endless run
-        metrics_log.LINES = ENDLESS["total_updates"] // int(told["WINDOW"])
-    if "HELD_AT" in told:
-        launch.Trainer = HeldTrainer
-    if "HELD_COMPILING" in told:
-        cohort.train_steps = for_ever
-    if "DIES_AT" in told:
-        die_at(int(told["DIES_AT"]))
-    sys.exit(cli.main())
-
-
-if __name__ == "__main__":
-    main()
+def wait_until_held(path, process):
+    """Until a process is inside of something that never ends."""
+    wait_until((path / "held").exists, process)

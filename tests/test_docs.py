@@ -1,35 +1,102 @@
-"""The documentation is true: its code runs, what it points to exists, and it builds without the network."""
+"""The documentation is true: its code and commands run, what it points to exists, and it builds offline."""
 
 import ast
+import functools
 import re
+import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import jax
 import pytest
 
+import runs_helpers
+from maestro import cli
 from maestro.envs.lasertag import levels, maps
+from probes import QUICK
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+EXTENDING = ROOT / "docs" / "extending.md"
 TARGET = re.compile(r"`((?:src|tests|benchmarks|examples)/[\w/]+\.py):([\w.]+)`")
-CODE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r'^```(\w*)(?: title="([\w.]+)")?\n(.*?)^```', re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+SHORT = """--schedule.total-updates 3 --schedule.interval 2 --ppo.workers 8 --ppo.rollout-length 8
+    --curriculum.member-buffer-size 8 --evaluation.times 1 --evaluation.levels 2"""  # a minute in seconds
 by_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 
 def code_blocks(text: str) -> list[tuple[str, int]]:
-    """The Python blocks of a page, each with the line on which it begins."""
-    found = [match for match in CODE.finditer(text) if match[1] == "python"]
-    return [(match[2], text.count("\n", 0, match.start()) + 1) for match in found]
+    """The Python blocks of a page that are no files, each with the line on which it begins."""
+    found = [match for match in CODE.finditer(text) if match[1] == "python" and not match[2]]
+    return [(match[3], text.count("\n", 0, match.start()) + 1) for match in found]
+
+
+def write_files(text: str, folder: Path) -> list[str]:
+    """Write the blocks of a page that are files; returns their names."""
+    files = {match[2]: match[3] for match in CODE.finditer(text) if match[2]}
+    for name, content in files.items():
+        (folder / name).write_text(content)
+    return list(files)
+
+
+def commands(text: str) -> list[list[str]]:
+    """The calls of maestro in the shell blocks of a page, as words."""
+    blocks = [match[3].replace("\\\n", " ") for match in CODE.finditer(text) if match[1] == "bash"]
+    calls = [shlex.split(line, comments=True) for block in blocks for line in block.splitlines()]
+    return [call[1:] for call in calls if call and Path(call[0]).name == "maestro"]
 
 
 @by_page
 def test_the_code_on_a_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(jax, "jit", functools.partial(jax.jit, compiler_options=QUICK))
+    files = write_files(page.read_text(), tmp_path)
     namespace: dict = {"__name__": page.stem}
-    for code, line in code_blocks(page.read_text()):
-        exec(compile("\n" * line + code, str(page), "exec"), namespace)
+    try:
+        for code, line in code_blocks(page.read_text()):
+            exec(compile("\n" * line + code, str(page), "exec"), namespace)
+    finally:
+        for name in files:
+            sys.modules.pop(Path(name).stem, None)
+
+
+@by_page
+def test_every_command_on_a_page_exists(page):
+    assert not [call for call in commands(page.read_text()) if call[0] not in cli.COMMANDS]
+
+
+def stopped(*call: str) -> str:
+    """What a command says that is stopped, as by Ctrl-C, while it compiles."""
+    process = runs_helpers.start(*call, HELD_COMPILING="1")
+    assert any(line.startswith("compiling") for line in process.stdout), process.communicate()
+    process.send_signal(signal.SIGINT)
+    errors = process.communicate(timeout=runs_helpers.PATIENCE)[1]
+    assert process.returncode == 128 + signal.SIGINT, errors
+    return errors
+
+
+def test_the_game_and_the_method_of_ones_own_do_what_their_page_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files = write_files(EXTENDING.read_text(), tmp_path)
+    calls = commands(EXTENDING.read_text())
+    said = {}
+    try:
+        for call, following in zip(calls, [*calls[1:], []], strict=True):
+            if call[0] == "train":
+                assert stopped(*call, *SHORT.split()).strip().endswith(shlex.join(["maestro", *following]))
+                continue
+            code, said[" ".join(call)], errors = runs_helpers.call(*call)
+            assert code == 0, errors
+    finally:
+        runs_helpers.end_all()
+    assert {*files, "agents", "levels", "runs"} <= {path.name for path in tmp_path.iterdir()}
+    assert len(list((tmp_path / "levels").iterdir())) == 3
+    watched = next(said[call] for call in said if call.startswith("duel random"))
+    assert "A trained against B random" in watched and "·" in watched
 
 
 @by_page
@@ -77,6 +144,27 @@ def test_every_place_in_the_code_that_a_page_names_exists(page):
     assert not [f"{file}:{name}" for file, name in targets if not is_defined(file, name)]
 
 
+def test_the_walk_of_a_run_names_functions_that_exist_and_counts_them():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    rows = re.findall(r"^\| \d\. .+ \((\d+)\) \| (.+) \|$", text, re.MULTILINE)
+    stops = [re.findall(r"`([\w/]+\.py)`: ((?:`[\w.]+`(?:, )?)+)", row) for _, row in rows]
+    walk = [[(file, name) for file, names in stop for name in re.findall(r"[\w.]+", names)] for stop in stops]
+    assert [len(stop) for stop in walk] == [int(count) for count, _ in rows] and rows
+    named = [place for stop in walk for place in stop]
+    assert not [f"{file}:{name}" for file, name in named if not is_defined(f"src/maestro/{file}", name)]
+    told = re.search(r"goes through (\d+) functions in (\d+) files", text)
+    assert told and [int(x) for x in told.groups()] == [len(set(named)), len({file for file, _ in named})]
+
+
+def test_every_room_and_every_noun_has_its_words():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    source = (ROOT / "src" / "maestro").iterdir()
+    package = [path for path in source if path.suffix in ("", ".py") and not path.name.startswith("_")]
+    assert not [
+        path.stem for path in package if f"`{path.stem}" not in text and f"**{path.stem}**" not in text
+    ]
+
+
 def test_the_site_builds_without_warnings_and_loads_nothing_from_elsewhere(tmp_path):
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -92,7 +180,7 @@ def test_the_table_of_levels_is_what_the_maps_say():
     rows = row.findall((ROOT / "docs" / "environments.md").read_text())
     assert [name for name, *_ in rows] == list(maps.NAMES)
     for name, *told in rows:
-        level = maps.load(name)
+        level = maps.LEVELS.load(name)
         height, width = int(level.height), int(level.width)
         walls = round(float(levels.statistics(level)["wall_share"]) * height * width)
         facts = [height, width, walls, int(levels.shortest_path(level)), int(level.time_limit)]

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from maestro import regret
+from maestro.agents.distributions import Categorical
+from maestro.envs.players import Sight
 from maestro.evaluation.opponents import trained
 from maestro.rollout import rollout
 from probes import QUICK, VIEW, Level, Probe, Race, SmallAgent, State, TimeLimit, image
@@ -183,35 +185,49 @@ class Numbered(TimeLimit):
 
 
 class KeyGame(Probe):
-    """Agents see the key they were reset with, and the one of the last step."""
+    """Agents see the key they were reset with; reward and score are the halves of the key of the step."""
 
     def reset(self, key, level):
-        state = State(cue=(jax.random.key_data(key), jnp.zeros(2, jnp.uint32)), time=jnp.int32(0))
+        state = State(cue=jax.random.key_data(key), time=jnp.int32(0))
         return state, self.observe(level, state)
 
     def observe(self, level, state):
-        words = jnp.concatenate([w >> s & 0xFFFF for w in state.cue for s in (0, 16)])
-        return image(*words)
+        return image(*jnp.concatenate([state.cue & 0xFFFF, state.cue >> 16]))
 
     def step(self, key, level, state, actions):
-        state = state.replace(cue=(state.cue[0], jax.random.key_data(key)))
-        return super().step(key, level, state, actions)
+        state, obs, _, *ends, _ = super().step(key, level, state, actions)
+        words = jax.random.key_data(key)
+        reward, score = (half.astype(jnp.float32) for half in (words & 0xFFFF, words >> 16))
+        return state, obs, reward, *ends, {"score": score}
 
     def over(self, level, state, reward):
         return state.time >= 3
 
 
+class KeyWord(Categorical):
+    """The action is a word of the key by which it is drawn."""
+
+    def sample(self, key, output):
+        return jax.random.key_data(key)[1].astype(jnp.int32)
+
+
+class KeyAgent(SmallAgent):
+    distribution = KeyWord()
+
+
 def test_no_random_key_serves_twice() -> None:
     """Nor do the keys that a game derives from its own serve as keys of another step."""
-    trajectory = play(KeyGame(), lambda key, env, finished: Level(jnp.int32(0), jnp.int32(9)))
-    cells = np.asarray(trajectory.obs).reshape(STEPS, ENVS, 9)[..., :8].astype(np.uint32)
-    reset_keys, step_keys = (cells[..., i : i + 2] | cells[..., i + 2 : i + 4] << 16 for i in (0, 4))
-    starts = np.unique(reset_keys.reshape(-1, 2), axis=0)
-    steps = np.unique(step_keys[step_keys.any(axis=-1)], axis=0)
-    assert len(starts) == ENVS * STEPS // 3 and len(steps) == ENVS * STEPS * 2 // 3
-    families = [starts, steps, *derived(starts), *derived(steps)]
-    together = np.concatenate(families)
+    level = Level(jnp.int32(0), jnp.int32(9))
+    trajectory = play(KeyGame(), lambda key, env, finished: level, agent=KeyAgent(), both_seats=True)
+    cells = np.asarray(trajectory.obs[:, :ENVS]).reshape(STEPS, ENVS, 9)[..., :4].astype(np.uint32)
+    starts = np.unique((cells[..., :2] | cells[..., 2:] << 16).reshape(-1, 2), axis=0)
+    low = np.stack(np.split(np.asarray(trajectory.reward), 2, axis=1), axis=-1).astype(np.uint32)
+    steps = (low | np.asarray(trajectory.score[:, :ENVS]).astype(np.uint32) << 16).reshape(-1, 2)
+    assert len(starts) == ENVS * STEPS // 3 and len(steps) == ENVS * STEPS
+    together = np.concatenate([starts, steps, *derived(starts), *derived(steps)])
     assert len(np.unique(together, axis=0)) == len(together)
+    words = np.asarray(trajectory.action).astype(np.uint32).ravel()
+    assert len(set(words)) == 2 * ENVS * STEPS and set(words).isdisjoint(together[:, 1])
 
 
 def derived(keys):
@@ -250,4 +266,5 @@ def test_the_policy_and_the_value_get_the_parameters_themselves(per_worker) -> N
     assert jax.eval_shape(run, jax.random.key(0)).log_prob.shape == (STEPS, ENVS)
     player = trained(agent, student)
     one_view = jax.tree.map(lambda x: x[0], image(1))
-    assert jax.eval_shape(player.act, jax.random.key(0), player.start(), one_view, None)[1].shape == ()
+    sight = Sight(None, None, 0)
+    assert jax.eval_shape(player.act, jax.random.key(0), player.start(), one_view, sight)[1].shape == ()

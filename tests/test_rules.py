@@ -98,7 +98,8 @@ def test_hardest_is_pfsp(name, power, smoothing):
 @pytest.mark.parametrize("size", [1, 3, 6])
 def test_uniform_weighs_every_member_alike(name, size):
     teacher = teacher_of(name)
-    weights = np.asarray(WEIGHTS(teacher, state_of(teacher, size, [[0.5]] * size)))
+    scores = [[0.5 - slot / 8] for slot in range(size)]
+    weights = np.asarray(WEIGHTS(teacher, state_of(teacher, size, scores)))
     np.testing.assert_allclose(weights[1 : size + 1], coplayers.uniform(size), atol=1e-6)
     assert weights[0] == 0
 

@@ -66,7 +66,7 @@ def replay_decision(
 def train_step(
     experiment: Experiment, cohort: Cohort, goes_on: Bool[Array, ""] | bool = True
 ) -> tuple[Cohort, Metrics]:
-    """One cycle of every seed; nothing happens unless it goes on, nor once all updates are made."""
+    """One cycle of every seed; nothing happens if it does not go on, or once all updates are made."""
     keys = jax.vmap(lambda k: jax.random.split(jax.random.fold_in(k, cohort.cycles)))(cohort.seeds.key)
 
     def cycle(plan: Plan, seeds: TrainState) -> tuple[TrainState, Metrics]:

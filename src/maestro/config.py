@@ -23,7 +23,7 @@ class Length:
 
 
 class Given:
-    """Marks a field that the game decides: it is no setting."""
+    """Marks a field that the game decides: it is not a setting."""
 
 
 Share = Annotated[float, Range(0, 1)]
@@ -78,17 +78,17 @@ class CurriculumConfig:
     prioritization: Literal["rank", "proportional"] = "rank"
     """How scores become probabilities; proportional needs scores that are never negative."""
     temperature: Annotated[float, Range(1e-3, 1e6)] = 0.3
-    """Beta: the smaller, the more the highest scores are preferred."""
+    """Beta: the smaller it is, the more the highest scores are preferred."""
     staleness: Share = 0.3
-    """Rho: share of the replay probability that goes by the time since a level was last played."""
+    """Rho: share of the replay probability that depends on the time since a level was last played."""
     min_fill: Share = 0.5
     """Share of a buffer that must be filled before it is replayed from."""
     playlist: Annotated[int, Range(1, 10_000)] = 8
     """Levels Q in a worker's queue of replayed levels for one rollout."""
     eviction: Literal["replay", "score"] = "replay"
-    """Whom a new level challenges in a full buffer: the level least likely replayed, or of least score."""
+    """Which level a new one challenges in a full buffer: that of lowest replay probability, or score."""
     empty: Literal["pessimistic", "optimistic"] = "pessimistic"
-    """How an empty buffer counts in the choice of the co-player: never the maximum, or always."""
+    """How an empty buffer counts in the choice of the co-player: as the lowest regret, or as the highest."""
     exploration: Share = 0.1
     """Lambda: every co-player is chosen with probability of at least lambda / N."""
     hard_power: Annotated[float, Range(0, 100)] = 2.0
@@ -138,7 +138,7 @@ class RunConfig:
     """A row of `maestro.methods.METHODS`, or a method of your own as module:NAME."""
     seeds: Annotated[int, Range(1, 10_000)] = 1
     """Students trained side by side, as one program."""
-    seed: Annotated[int, Range(0, 2**31 - 1 - 10_000)] = 0
+    seed: Annotated[int, Range(0, 2**31 - 2 - 10_000)] = 0
     """The first seed; the others follow."""
     level: str = ""
     """Train on this one level (a name or a file) instead of generated ones: a specialist."""
@@ -182,7 +182,7 @@ def population_size(schedule: ScheduleConfig) -> int:
 
 
 def setting_types(config: Any) -> dict[str, Any]:
-    """The annotated type of each setting in a group; a group of groups has the types that stand there."""
+    """The annotated type of each setting in a group; for a group within it, the type of its value."""
     hints = get_type_hints(type(config), include_extras=True)
     known = {f.name: hints[f.name] for f in fields(config) if Given not in marks(hints[f.name])}
     return {
@@ -203,10 +203,13 @@ def bare(hint: Any) -> Any:
 
 def settable(hint: Any) -> bool:
     """Whether files and the command line can give a value of this type."""
-    kind = bare(hint)
+    kind, parts = bare(hint), get_args(bare(hint))
     if get_origin(kind) is tuple:
-        return settable(get_args(kind)[0])
-    return get_origin(kind) is Literal or kind in (int, float, bool, str)
+        one_kind = {part for part in parts if part is not ...} == {parts[0]}
+        return one_kind and get_origin(parts[0]) is not tuple and settable(parts[0])
+    if get_origin(kind) is Literal:
+        return all(isinstance(part, str) for part in parts)
+    return kind in (int, float, bool, str)
 
 
 def leaves(config: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:

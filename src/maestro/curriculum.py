@@ -62,7 +62,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Teacher:
-    """What of the teacher is fixed."""
+    """The part of the teacher that is fixed."""
 
     config: CurriculumConfig
     method: Method

@@ -7,9 +7,11 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+OURS = Path(__file__).parent
+
 
 class NotFound(ValueError):
-    """Why what a person named cannot be had."""
+    """Why what a person has named cannot be loaded."""
 
 
 def is_path(typed: str) -> bool:
@@ -40,8 +42,8 @@ def load(path: str, kind: type) -> Any:
 
 
 def place(error: BaseException) -> str:
-    """Where in a module an error was raised, if it was raised there and not by looking for the module."""
-    frames = [
-        frame for frame in traceback.extract_tb(error.__traceback__)[1:] if "importlib" not in frame.filename
-    ]
-    return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    """Where an error was raised, as deep as it is still beside the module that was named."""
+    frames = [(Path(f.filename), f.lineno) for f in traceback.extract_tb(error.__traceback__)]
+    theirs = [f for f in frames if "importlib" not in str(f[0]) and OURS not in f[0].parents]
+    beside = [f for f in theirs if theirs[0][0].parent in f[0].parents]
+    return f" ({beside[-1][0].name}, line {beside[-1][1]})" if beside else ""

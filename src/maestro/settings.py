@@ -65,13 +65,8 @@ def apply(config: Any, changes: dict[str, Any], problems: list[str], path: str =
 def convert(kind: Any, value: Any, where: str, problems: list[str], default: Any) -> Any:
     """A value of the type that the setting has, or a problem and the default."""
     if get_origin(kind) is tuple:
-        items = [Word(part) for part in value.split(",") if part] if isinstance(value, Word) else value
-        if isinstance(items, list | tuple):
-            before = len(problems)
-            new = tuple(convert(get_args(kind)[0], item, where, problems, None) for item in items)
-            return new if len(problems) == before else default
-        problems.append(f"{where}: {shown(value)} is not a list")
-    elif get_origin(kind) is Literal:
+        return entries(get_args(kind), value, where, problems, default)
+    if get_origin(kind) is Literal:
         if isinstance(value, str) and value in get_args(kind):
             return str(value)
         problems.append(f"{where}: {shown(value)} is not allowed; allowed: {', '.join(get_args(kind))}")
@@ -80,6 +75,20 @@ def convert(kind: Any, value: Any, where: str, problems: list[str], default: Any
             return scalar(kind, value)
         except (ValueError, OverflowError):
             problems.append(f"{where}: {shown(value)} is not {KINDS[kind]}")
+    return default
+
+
+def entries(kinds: tuple[Any, ...], value: Any, where: str, problems: list[str], default: Any) -> Any:
+    """A list of values of one type, of any length or of the one that the setting has."""
+    items = [Word(part) for part in value.split(",") if part] if isinstance(value, Word) else value
+    before = len(problems)
+    if not isinstance(items, list | tuple):
+        problems.append(f"{where}: {shown(value)} is not a list")
+    elif ... not in kinds and len(items) != len(kinds):
+        problems.append(f"{where}: {len(items)} entries; allowed: exactly {len(kinds)}")
+    else:
+        new = tuple(convert(kinds[0], item, where, problems, None) for item in items)
+        return new if len(problems) == before else default
     return default
 
 

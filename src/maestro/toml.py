@@ -11,6 +11,7 @@ from maestro.settings import SettingsError
 MAX_BYTES = 32_000  # of a settings file
 MAX_DOTS = 20  # of a key; `tomllib` takes quadratic time for more
 PLAIN = "".join(map(chr, range(32, 127))).translate({34: None, 92: None}) + "\n"  # needs no escape in TOML
+ESCAPED = {'"': '\\"', "\\": "\\\\"}
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -19,7 +20,7 @@ def read(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:
-            raise SettingsError([f"{path}: larger than {MAX_BYTES:,} bytes, so no settings file"])
+            raise SettingsError([f"{path}: larger than {MAX_BYTES:,} bytes, too large for settings"])
         return from_toml(content.decode(), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError([f"{path}: {reason(error)}"]) from None
@@ -28,7 +29,7 @@ def read(path: Path) -> dict[str, Any]:
 def from_toml(text: str, source: str) -> dict[str, Any]:
     """The content of a text in TOML."""
     if has_long_key(text):
-        raise SettingsError([f"{source}: a line with more than {MAX_DOTS} dots, so no settings file"])
+        raise SettingsError([f"{source}: a line with more than {MAX_DOTS} dots, which no settings have"])
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -61,5 +62,5 @@ def toml_value(value: Any) -> str:
     if not isinstance(value, str):
         return json.dumps(value)
     plain = PLAIN.replace(".", "") if has_long_key(value) else PLAIN
-    text = "".join(c if c in plain else f"\\U{ord(c):08x}" for c in value)
+    text = "".join(c if c in plain else ESCAPED.get(c) or f"\\U{ord(c):08x}" for c in value)
     return f'"""\n{text}"""' if "\n" in text else f'"{text}"'

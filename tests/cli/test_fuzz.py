@@ -15,15 +15,20 @@ import safetensors.numpy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from maestro import checkpoint, export
-from maestro.agents.lasertag import LaserTagAgent
-from maestro.checkpoint import CheckpointError
-from maestro.config import PRESETS, TINY, AgentConfig, RunConfig, leaves
+from maestro.agents.conv_lstm import ConvLSTM
+from maestro.config import RunConfig, leaves
 from maestro.envs.lasertag import maps, text
-from maestro.envs.lasertag.text import LevelError
-from maestro.export import AgentError
-from maestro.settings import SettingsError, merge, nested, read, resolve, to_toml
-from maestro.toml import from_toml
+from maestro.envs.levels import LevelError
+from maestro.games.lasertag import GAME
+from maestro.runs import agent_file, checkpoint
+from maestro.runs.agent_file import AgentError
+from maestro.runs.build import configure
+from maestro.runs.checkpoint import CheckpointError
+from maestro.settings import SettingsError, merge, nested
+from maestro.toml import from_toml, read, to_toml
+from probes import RACE
+
+TINY = GAME.presets["tiny"]
 
 ATTEMPTS = pytest.mark.parametrize("attempts", [1_000, pytest.param(10_000, marks=pytest.mark.long)])
 HOSTILE = [
@@ -78,7 +83,12 @@ def mutated(content, changes):
 
 mutations = st.lists(edits, min_size=1, max_size=4)
 
-NAMES = [part for path, _ in leaves(TINY) for part in path.split(".")] + ["preset", "", "lerning_rate", "é\n"]
+NAMES = [part for path, _, _ in leaves(TINY) for part in path.split(".")] + [
+    "preset",
+    "",
+    "lerning_rate",
+    "é\n",
+]
 plain = st.one_of(
     st.sampled_from([99, 999, 9999]).map(lambda digits: 16**digits),
     *(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=9), st.dates(), st.times()),
@@ -91,9 +101,16 @@ anything = st.recursive(
     ),
     max_leaves=12,
 )
-groups = st.dictionaries(st.sampled_from(["ppo", "game", "agent", "schedule", "evaluation", "curriculum"]),
-                         st.dictionaries(st.sampled_from(NAMES), plain, max_size=4), max_size=4)  # fmt: skip
+GROUPS = ["ppo", "environment", "agent", "schedule", "evaluation", "curriculum"]
+groups = st.dictionaries(
+    st.sampled_from(GROUPS), st.dictionaries(st.sampled_from(NAMES), plain, max_size=4), max_size=4
+)
 changes = st.one_of(groups, st.dictionaries(st.sampled_from(NAMES), anything, max_size=6))
+
+
+def resolve(preset, changes):
+    """A preset of LaserTag with changes."""
+    return configure(GAME, GAME.presets[preset], changes)
 
 
 def settle(get):
@@ -116,7 +133,7 @@ def test_random_settings_are_taken_or_refused(attempts):
 @ATTEMPTS
 def test_random_options_are_taken_or_refused(attempts):
     name = st.one_of(
-        st.sampled_from([path for path, _ in leaves(TINY)]),
+        st.sampled_from([path for path, _, _ in leaves(TINY)]),
         st.text("abcé.-_\n ", max_size=9),
         st.sampled_from(NAMES),
     )
@@ -134,8 +151,8 @@ def test_random_options_are_taken_or_refused(attempts):
 @ATTEMPTS
 def test_mutated_settings_files_are_taken_or_refused(tmp_path, attempts):
     path = tmp_path / "settings.toml"
-    files = [to_toml(config).encode() for config in PRESETS.values()]
-    files.append(to_toml(replace(TINY, game=replace(TINY.game, level=maps.TEXTS["Cross"]))).encode())
+    files = [to_toml(config).encode() for config in GAME.presets.values()]
+    files.append(to_toml(replace(TINY, level=maps.TEXTS["Cross"])).encode())
 
     def check(drawn):
         path.write_bytes(mutated(*drawn))
@@ -151,7 +168,7 @@ def test_mutated_levels_are_taken_or_refused(tmp_path, attempts):
     def check(drawn):
         path.write_bytes(mutated(drawn[0].encode(), drawn[1]))
         try:
-            level = text.read(path)
+            level = maps.LEVELS.read(path)
         except LevelError as error:
             assert str(error).startswith(f"{path}: line ")
         else:
@@ -160,14 +177,32 @@ def test_mutated_levels_are_taken_or_refused(tmp_path, attempts):
     attempt(attempts, st.tuples(st.sampled_from(list(maps.TEXTS.values())), mutations), check)
 
 
-SMALL = replace(TINY, agent=AgentConfig(filters=1, hidden=2, heads=(1,)))
+@ATTEMPTS
+def test_mutated_levels_in_json_are_taken_or_refused(tmp_path, attempts):
+    path = tmp_path / "level.json"
+    levels = [RACE.environment().sample_level(jax.random.key(i)) for i in range(3)]
+    files = [RACE.levels.to_text(level, "a name").encode() for level in levels]
+
+    def check(drawn):
+        path.write_bytes(mutated(*drawn))
+        try:
+            level = RACE.levels.read(path)
+        except LevelError as error:
+            assert str(error).startswith(f"{path}: ")
+        else:
+            assert RACE.levels.to_text(RACE.levels.read(path)) == RACE.levels.to_text(level)
+
+    attempt(attempts, st.tuples(st.sampled_from(files), mutations), check)
+
+
+SMALL = replace(TINY, agent=ConvLSTM(filters=1, hidden=2, heads=(1,)))
 
 
 @pytest.fixture(scope="module")
-def agent_file(tmp_path_factory):
+def saved_agent(tmp_path_factory):
     """A small agent on disk."""
     path = tmp_path_factory.mktemp("agent") / "student.safetensors"
-    export.save(path, SMALL, LaserTagAgent(1, 2, (1,)).init(jax.random.key(0)), {})
+    agent_file.save(path, SMALL, ConvLSTM(1, 2, (1,)).init(jax.random.key(0)), {})
     return path
 
 
@@ -197,7 +232,7 @@ def headers(names):
 def load_agent(path):
     """Whether a file holds an agent; only `AgentError` may say no."""
     try:
-        player = export.load(path)
+        player = agent_file.load(path)
     except AgentError as error:
         assert str(path.parent) in str(error)
         return False
@@ -206,10 +241,10 @@ def load_agent(path):
 
 
 @ATTEMPTS
-def test_mutated_agents_are_taken_or_refused(tmp_path, agent_file, attempts):
+def test_mutated_agents_are_taken_or_refused(tmp_path, saved_agent, attempts):
     """Half of them come with a card that vouches for the mutated file."""
-    original, card = agent_file.read_bytes(), json.loads(agent_file.with_suffix(".json").read_text())
-    names = list(checkpoint.flatten(export.load_params(agent_file)[1]))
+    original, card = saved_agent.read_bytes(), json.loads(saved_agent.with_suffix(".json").read_text())
+    names = list(checkpoint.flatten(agent_file.load_params(saved_agent)[1]))
     path = tmp_path / "student.safetensors"
     files = st.one_of(
         mutations.map(lambda edit: mutated(original, edit)),
@@ -227,10 +262,10 @@ def test_mutated_agents_are_taken_or_refused(tmp_path, agent_file, attempts):
 
 
 @ATTEMPTS
-def test_mutated_cards_are_taken_or_refused(tmp_path, agent_file, attempts):
-    card = agent_file.with_suffix(".json").read_bytes()
+def test_mutated_cards_are_taken_or_refused(tmp_path, saved_agent, attempts):
+    card = saved_agent.with_suffix(".json").read_bytes()
     path = tmp_path / "student.safetensors"
-    path.write_bytes(agent_file.read_bytes())
+    path.write_bytes(saved_agent.read_bytes())
 
     def check(edit):
         path.with_suffix(".json").write_bytes(mutated(card, edit))
@@ -246,14 +281,14 @@ LIKE = jax.eval_shape(lambda: STATE)
 @pytest.fixture
 def manifest(tmp_path):
     """A small checkpoint on disk."""
-    about = {"config": "digest", "updates": 7}
+    about = {"settings": {}, "updates": 7}
     return checkpoint.save(tmp_path, "000000007-000000009", STATE, {"row": np.ones(3)}, about)
 
 
 def load_checkpoint(path):
     """A state equal to the one that was saved, or `CheckpointError`."""
     try:
-        state, _, _ = checkpoint.load(path, LIKE, "digest")
+        state, _, _ = checkpoint.load(path, LIKE)
     except CheckpointError:
         return None
     return state
@@ -332,12 +367,12 @@ def filled(dtype, shapes):
 
 
 @pytest.mark.parametrize("dtype", SIZES)
-def test_arrays_of_another_type_are_refused_though_vouched_for(tmp_path, agent_file, manifest, dtype):
-    shapes = {name: x.shape for name, x in checkpoint.flatten(export.load_params(agent_file)[1]).items()}
+def test_arrays_of_another_type_are_refused_though_vouched_for(tmp_path, saved_agent, manifest, dtype):
+    shapes = {name: x.shape for name, x in checkpoint.flatten(agent_file.load_params(saved_agent)[1]).items()}
     content = filled(dtype, shapes)
     path = tmp_path / "student.safetensors"
     path.write_bytes(content)
-    card = json.loads(agent_file.with_suffix(".json").read_text())
+    card = json.loads(saved_agent.with_suffix(".json").read_text())
     path.with_suffix(".json").write_text(json.dumps({**card, "sha256": hashlib.sha256(content).hexdigest()}))
     assert load_agent(path) == (dtype == "F32")
     content = filled(dtype, {"weights": (2, 3), "key": (2,), "updates": (), "extra.row": (3,)})
@@ -354,15 +389,15 @@ def test_arrays_of_another_type_are_refused_though_vouched_for(tmp_path, agent_f
 LIMITED = """
 import resource, sys, jax
 from pathlib import Path
-from maestro import checkpoint, export
-from maestro.envs.lasertag import text
-from maestro.settings import read
+from maestro.envs.lasertag.maps import LEVELS
+from maestro.runs import agent_file, checkpoint
+from maestro.toml import read
 folder, like = Path(sys.argv[1]), {"w": jax.ShapeDtypeStruct((2,), "float32")}
-export.load(folder / "good.safetensors")
+agent_file.load(folder / "good.safetensors")
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + 300_000_000,) * 2)
-loaders = {".toml": read, ".txt": text.read, ".safetensors": export.load}
-loaders[".json"] = lambda path: checkpoint.load(path, like, "digest")
+loaders = {".toml": read, ".txt": LEVELS.read, ".safetensors": agent_file.load}
+loaders[".json"] = lambda path: checkpoint.load(path, like)
 for name in sys.argv[2:]:
     try:
         print(name, loaders[Path(name).suffix](folder / name))
@@ -371,18 +406,18 @@ for name in sys.argv[2:]:
 """
 
 
-def test_vast_files_are_refused_with_little_memory(tmp_path, agent_file):
+def test_vast_files_are_refused_with_little_memory(tmp_path, saved_agent):
     """Files of gigabytes (sparse), and headers that claim as much, where 300 MB more may be used."""
     for suffix in (".safetensors", ".json"):
-        (tmp_path / f"good{suffix}").write_bytes(agent_file.with_suffix(suffix).read_bytes())
-        (tmp_path / f"large{suffix}").write_bytes(agent_file.with_suffix(suffix).read_bytes())
-    card = json.loads(agent_file.with_suffix(".json").read_text())
+        (tmp_path / f"good{suffix}").write_bytes(saved_agent.with_suffix(suffix).read_bytes())
+        (tmp_path / f"large{suffix}").write_bytes(saved_agent.with_suffix(suffix).read_bytes())
+    card = json.loads(saved_agent.with_suffix(".json").read_text())
     vast = forged({"w": {"dtype": "F32", "shape": [2**31], "data_offsets": [0, 2**33]}}, b"")
     claims = forged({"w": {"dtype": "F32", "shape": [2**61, 2], "data_offsets": [0, 2**64 - 8]}}, b"")
     entry = {"shape": [2**31], "dtype": "float32", "sha256": "0"}
     for name, content in {"claims": claims, "length": struct.pack("<Q", 2**63), "vast": vast}.items():
         (tmp_path / f"{name}.safetensors").write_bytes(content)
-        about = {"schema": 1, "about": {"config": "digest"}, "arrays": {"w": entry}, **card}
+        about = {"schema": 1, "about": {}, "arrays": {"w": entry}, **card}
         about["sha256"] = hashlib.sha256(content).hexdigest()
         (tmp_path / f"{name}.json").write_text(json.dumps(about))
     for name in ("large.safetensors", "vast.safetensors", "large.json", "large.toml", "large.txt"):

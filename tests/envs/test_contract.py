@@ -142,6 +142,39 @@ class Divides(Walk):
         return {"total": state.total * 0 / jnp.where(state.time == 7, 0.0, 1.0)}
 
 
+class DividesOnSomeLevels(Walk):
+    """Broken on about one level in ten."""
+
+    def observe(self, level, state):
+        obs = super().observe(level, state)
+        return obs | {"total": obs["total"] * jnp.where(level.goal > 1.9, jnp.nan, 1.0)}
+
+
+class NaNAtReset(Walk):
+    def reset(self, key, level):
+        state, obs = super().reset(key, level)
+        return state, obs | {"total": obs["total"] * jnp.nan}
+
+
+class PaysInfinity(Walk):
+    def step(self, *args):
+        state, obs, reward, *rest = super().step(*args)
+        return state, obs, jnp.where(state.time == 9, jnp.inf, reward), *rest
+
+
+class StatisticsOnSomeLevels(Walk):
+    def statistics(self, level):
+        return {"goal": 1 / jnp.maximum(0.0, 1.9 - level.goal)}
+
+
+class EndsEarly(Walk):
+    """Truncated half-way on some levels."""
+
+    def step(self, key, level, state, actions):
+        early = jnp.where(level.goal > 1.9, 10, level.time_limit)
+        return super().step(key, level.replace(time_limit=early), state, actions)
+
+
 class Late(Walk):
     def step(self, key, level, state, actions):
         return super().step(key, level.replace(time_limit=level.time_limit + 1), state, actions)
@@ -179,8 +212,13 @@ BROKEN = [
     ("can be scanned", Branches),
     ("same key, same steps", DrawsOutside),
     ("same key, same steps", DrawsLevelsOutside),
-    ("no NaN", Divides),
+    ("finite", Divides),
+    ("finite", DividesOnSomeLevels),
+    ("finite", NaNAtReset),
+    ("finite", PaysInfinity),
     ("time limit", Late),
+    ("time limit", EndsEarly),
+    ("statistics", StatisticsOnSomeLevels),
     ("one end", BothEnds),
     ("one end", ManyEnds),
     ("zero sum", ClaimsZeroSum),
@@ -190,6 +228,7 @@ BROKEN = [
 
 # Breaking one of the others breaks a second clause with it.
 ALONE = {NoScore, KnowsItsTracer, KnowsItsBatch, Divides, Late, BothEnds, ClaimsZeroSum, VectorStatistics}
+ALONE |= {DividesOnSomeLevels, NaNAtReset, PaysInfinity, EndsEarly, StatisticsOnSomeLevels}
 
 
 def test_lasertag_keeps_every_clause():

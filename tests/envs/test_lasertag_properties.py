@@ -1,13 +1,14 @@
 """What must hold of LaserTag whatever the level and the play."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maestro.envs.lasertag import levels
-from maestro.envs.lasertag.game import LaserTag
+from maestro.envs.lasertag import levels, text
+from maestro.envs.lasertag.game import FORWARD, LaserTag
 from oracles import lasertag as twin
 from oracles import lasertag_bridge as bridge
 
@@ -231,3 +232,16 @@ def test_statistics_equal_a_breadth_first_search(seed):
         paths.append(twin.shortest_path(game.walls, tuple(game.agents[0][:2]), tuple(game.agents[1][:2])))
     np.testing.assert_array_equal(found["shortest_path"], paths)
     np.testing.assert_array_equal(found["solvable"], np.array(paths) > 0)
+
+
+def test_each_player_acts_first_half_of_the_time():
+    """Both want the one cell between them; within 5 standard errors of a half."""
+    level = text.parse("time limit: 9\nA faces: right\nB faces: left\nA.B\n")
+    state, _ = LaserTag().reset(jax.random.key(0), level)
+    both = jnp.array([FORWARD, FORWARD])
+
+    def first_got_it(key):
+        return LaserTag().step(key, level, state, both)[0].position[0, 1] == 2
+
+    share = jax.jit(jax.vmap(first_got_it))(jax.random.split(jax.random.key(5), 4096)).mean()
+    assert abs(share - 0.5) < 5 * 0.5 / 4096**0.5

@@ -13,7 +13,7 @@ from flax.struct import PyTreeNode
 from maestro.envs.base import Discrete
 from maestro.envs.players import Sight
 from maestro.evaluation.opponents import trained
-from maestro.evaluation.play import both_seats
+from maestro.evaluation.play import both_seats, step_bound
 from maestro.evaluation.statistics import shares
 from probes import QUICK, Level, Probe, Race, SmallAgent, image
 
@@ -107,6 +107,11 @@ def test_equal_players_win_equally_often() -> None:
 def test_shares_add_up_to_one_along_the_last_axis() -> None:
     found = shares(jnp.array([[1, 0, -1, -1], [1, 1, 1, 0]]))
     np.testing.assert_allclose(found, [[0.25, 0.25, 0.5], [0.75, 0.25, 0]])
+
+
+@pytest.mark.parametrize(("limits", "steps"), [([1, 2], 50), ([50, 3], 50), ([3, 51], 100), ([300], 300)])
+def test_the_bound_of_steps_is_beyond_every_time_limit(limits, steps) -> None:
+    assert step_bound(Level(jnp.zeros(len(limits), int), jnp.array(limits))) == steps
 
 
 def test_an_odd_number_of_levels_is_refused() -> None:

@@ -7,14 +7,17 @@ import jax
 import numpy as np
 import pytest
 
-from maestro import cli, export
-from maestro.agents.lasertag import LaserTagAgent
-from maestro.config import TINY, AgentConfig
-from maestro.evaluate import Trained
-from maestro.export import AgentError
+from maestro import cli
+from maestro.agents.conv_lstm import ConvLSTM
+from maestro.envs.base import observation_shape
+from maestro.evaluation.opponents import Trained
+from maestro.games.lasertag import GAME
+from maestro.runs import agent_file
+from maestro.runs.agent_file import AgentError
+from runs_helpers import RACE
 
-AGENT = LaserTagAgent(filters=2, hidden=4, heads=(3,))
-CONFIG = replace(TINY, agent=AgentConfig(filters=2, hidden=4, heads=(3,)))
+CONFIG = replace(GAME.presets["tiny"], agent=ConvLSTM(filters=2, hidden=4, heads=(3,)))
+AGENT = CONFIG.agent.fitted(observation_shape(CONFIG.environment), CONFIG.environment.action)
 
 
 @pytest.fixture
@@ -22,7 +25,7 @@ def saved(tmp_path):
     """An agent on disk, and its parameters."""
     params = AGENT.init(jax.random.key(5))
     path = tmp_path / "student.safetensors"
-    export.save(path, CONFIG, params, {"seed": 5, "updates": 7})
+    agent_file.save(path, CONFIG, params, {"seed": 5, "updates": 7})
     return path, params
 
 
@@ -33,7 +36,7 @@ def change_card(path, **changes):
 
 def test_parameters_come_back_to_the_last_bit(saved):
     path, params = saved
-    agent, loaded = export.load_params(path)
+    agent, loaded = agent_file.load_params(path)
     assert agent == AGENT
     assert jax.tree.structure(loaded) == jax.tree.structure(params)
     same = jax.tree.map(lambda a, b: np.asarray(a).tobytes() == np.asarray(b).tobytes(), loaded, params)
@@ -53,7 +56,7 @@ def test_saving_leaves_nothing_but_the_file_and_its_card(saved):
 
 
 def test_an_agent_is_loaded_by_the_name_of_its_file(saved):
-    assert isinstance(export.load(str(saved[0])), Trained)
+    assert isinstance(agent_file.load(str(saved[0])), Trained)
 
 
 @pytest.mark.parametrize("where", [0, 5, 40, -1])
@@ -62,7 +65,7 @@ def test_a_flipped_bit_is_refused(saved, where):
     content[where] ^= 4
     saved[0].write_bytes(content)
     with pytest.raises(AgentError, match=r"student.safetensors: not the file that its card describes"):
-        export.load(saved[0])
+        agent_file.load(saved[0])
 
 
 NETWORKS = {"hidden": 5, "filters": 3, "heads": [3, 3]}
@@ -73,12 +76,16 @@ def test_a_card_of_another_network_is_refused(saved, name):
     network = {"filters": 2, "hidden": 4, "heads": [3]} | {name: NETWORKS[name]}
     change_card(saved[0], agent=network)
     with pytest.raises(AgentError, match=r"student.safetensors: (.* is float32|holds other arrays)"):
-        export.load(saved[0])
+        agent_file.load(saved[0])
 
 
 CARDS = {
-    "another game": ({"game": "chess"}, "no card of a LaserTag agent"),
-    "no network": ({"agent": 3}, "no card of a LaserTag agent"),
+    "another game": ({"game": "chess"}, "student.json: the game 'chess' is not known here"),
+    "no game": ({"game": 3}, "no card of an agent"),
+    "no network": ({"agent": 3}, "no card of an agent"),
+    "no environment": ({"environment": 3}, "no card of an agent"),
+    "an unknown rule": ({"environment": {"min_sise": 4}}, "environment.min_sise: unknown setting; did you"),
+    "a vast level": ({"environment": {"max_size": 10**9}}, "environment.max_size: 1000000000 is out of"),
     "an unknown setting": ({"agent": {"hiden": 4}}, "hiden: unknown setting; did you mean hidden"),
     "a wrong type": ({"agent": {"hidden": "4"}}, "hidden: '4' is not a whole number"),
     "a vast network": ({"agent": {"hidden": 10**9}}, "agent.hidden: 1000000000 is out of range"),
@@ -92,27 +99,32 @@ def test_a_card_that_cannot_be_meant_is_refused(saved, name):
     changes, message = CARDS[name]
     change_card(saved[0], **changes)
     with pytest.raises(AgentError, match=message):
-        export.load(saved[0])
+        agent_file.load(saved[0])
+
+
+def test_an_agent_of_another_game_than_the_one_that_is_played_is_refused(saved):
+    with pytest.raises(AgentError, match=r"student.json: plays 'lasertag', not race"):
+        agent_file.load(saved[0], RACE)
 
 
 def test_numbers_that_are_not_finite_are_refused(saved):
     params = jax.tree.map(lambda x: x.at[(0,) * x.ndim].set(np.nan), saved[1])
-    export.save(saved[0], CONFIG, params, {})
+    agent_file.save(saved[0], CONFIG, params, {})
     with pytest.raises(AgentError, match="not finite"):
-        export.load(saved[0])
+        agent_file.load(saved[0])
 
 
 @pytest.mark.parametrize("name", ["none.safetensors", "student.json", "", ".", "a\0.safetensors"])
 def test_what_is_no_agents_file_is_told(saved, name):
     path = saved[0].parent / name
     with pytest.raises(AgentError, match=r"No such file|does not end in .safetensors|null byte"):
-        export.load(path)
+        agent_file.load(path)
 
 
 def test_a_lost_card_is_told(saved):
     saved[0].with_suffix(".json").unlink()
     with pytest.raises(AgentError, match=r"student.json: No such file"):
-        export.load(saved[0])
+        agent_file.load(saved[0])
 
 
 def test_an_exported_agent_plays_from_the_command_line(saved, capsys):

@@ -17,21 +17,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from maestro import experiment, lock, runs, settings, shelf
-from maestro.driver import Stopped
-from maestro.signals import GRACE
+from maestro.runs import folder, lock
+from maestro.runs.folder import RunFolder, read_status
+from maestro.runs.signals import ABORTED, ASKED, GRACE, Signals
+from maestro.runs.trainer import Stopped
 from runs_helpers import (
+    BROKEN,
     ENDLESS,
+    HELD,
     PATIENCE,
-    QuickDriver,
+    SOMETIMES_BROKEN,
+    QuickTrainer,
     call,
     environment,
     micro,
+    new_folder,
     new_run,
-    on_probe,
+    reached,
     restorable,
+    resumed,
     start,
+    status_of,
     wait_for_updates,
+    wait_until,
+    wait_until_held,
 )
 
 LONG_RUN = micro("dr-sp", ENDLESS, evaluation={"times": 0})
@@ -39,110 +48,136 @@ SHORT_RUN = micro("dr-sp", evaluation={"times": 0})
 
 
 def stopped(process):
-    """(exit code, errors, seconds) of a process that was told to stop."""
-    began = time.monotonic()
+    """(exit code, errors) of a process that was told to stop."""
     _, errors = process.communicate(timeout=PATIENCE)
-    return process.returncode, errors, time.monotonic() - began
+    return process.returncode, errors
 
 
-@pytest.fixture
-def narrow():
-    """A terminal of 20 columns: (the process's end, what was written to it so far)."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 20, 0, 0))
-    os.set_blocking(ours, False)
-    yield theirs, ours
-    os.close(ours)
+class Terminal:
+    """A terminal of 20 columns, read all the time as a person would: what it shows, and the process's end."""
 
+    def __init__(self):
+        self.ours, self.theirs = pty.openpty()
+        fcntl.ioctl(self.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 20, 0, 0))
+        self.shown = b""
+        threading.Thread(target=self.read, daemon=True).start()
 
-def written_to(terminal):
-    """What a terminal shows."""
-    shown = b""
-    while True:
+    def read(self):
+        """Until the process has closed its end, which is an error here."""
         try:
-            part = os.read(terminal, 65536)
-        except OSError:  # nothing more
-            return shown.decode()
-        shown += part
+            while part := os.read(self.ours, 65536):
+                self.shown += part
+        except OSError:
+            os.close(self.ours)
 
 
-def test_one_request_stops_in_good_order_and_the_folder_is_free_again(tmp_path, narrow):
-    folder = tmp_path / "a run with spaces"
-    theirs, ours = narrow
-    process = start(*new_run(folder, LONG_RUN), streams=theirs, COLUMNS="20", TERM="xterm")
-    os.close(theirs)
-    shown = ""
-    while "update 1" not in shown:
-        wait_for_updates(folder, process)
-        time.sleep(0.1)
-        shown += written_to(ours)
-    code, out, errors = call("resume", folder)
-    assert code == 2 and f"maestro: {folder} is in use by process {process.pid}" in errors
+def test_one_request_stops_in_good_order_and_the_folder_is_free_again(tmp_path):
+    path, terminal = tmp_path / "a run with spaces", Terminal()
+    command = new_run(path, LONG_RUN)
+    process = start(*command, streams=terminal.theirs, COLUMNS="20", TERM="xterm", GRACE="inf")
+    os.close(terminal.theirs)
+    wait_for_updates(path, process)
+    wait_until(lambda: b"update " in terminal.shown, process)
+    code, out, errors = call(*resumed(path))
+    assert code == 2 and f"maestro: {path} is in use by process {process.pid}" in errors
     code, out, _ = call("runs", tmp_path)
-    assert code == 0 and "running" in out and str(folder) in out
+    assert code == 0 and "running" in out and str(path) in out
     process.terminate()
-    code, errors, seconds = stopped(process)
-    assert code == 143 and seconds < 10
-    status = runs.read_status(runs.RunFolder(folder))
-    assert f"stopped at update {status['updates']}; go on with: maestro resume '{folder}'" in errors
+    code, errors = stopped(process)
+    assert code == 143
+    status = read_status(RunFolder(path))
+    again = f"resume with: maestro resume '{path}' --game probes:RACE\n"
+    assert errors.endswith(f"stopped at update {status['updates']}; {again}")
     assert status["state"] == "stopped" and status["checkpoint"] == status["updates"] > 0
-    assert (folder / "lock").read_text() == str(process.pid) and not lock.is_held(folder)
-    again = start("resume", folder)
-    wait_for_updates(folder, again, status["updates"] + 1)
-    again.send_signal(signal.SIGINT)
-    code, errors, seconds = stopped(again)
-    assert code == 130 and seconds < 10 and "go on with: maestro resume" in errors
-    assert restorable(folder, LONG_RUN)
-
-
-def test_a_request_while_compiling_stops_at_once(tmp_path):
-    process = start(*new_run(tmp_path / "run", LONG_RUN))
-    for line in process.stdout:
-        if "compiling" in line:
-            break
+    assert (path / "lock").read_text() == str(process.pid) and not lock.is_held(path)
+    process = start(*resumed(path), GRACE="inf")
+    wait_for_updates(path, process, status["updates"] + 1)
     process.send_signal(signal.SIGINT)
-    code, errors, seconds = stopped(process)
-    assert code == 130 and seconds < 10 and "stopped at update 0; go on with: maestro resume" in errors
-    assert restorable(tmp_path / "run", LONG_RUN) == 1
+    code, errors = stopped(process)
+    assert code == 130 and errors.endswith(again)
+    assert restorable(path, LONG_RUN)
 
 
-def test_a_chunk_that_takes_too_long_is_dropped(tmp_path, monkeypatch):
-    driver = driver_on("race", tmp_path, monkeypatch, SHORT_RUN)
+def test_a_request_while_compiling_does_not_wait_for_the_program(tmp_path):
+    path = tmp_path / "run"
+    process = start(*new_run(path, LONG_RUN), HELD_COMPILING="1")
+    wait_until_held(path, process)
+    process.send_signal(signal.SIGINT)
+    code, errors = stopped(process)
+    assert code == 130 and f"stopped at update 0; resume with: maestro resume {path}" in errors
+    assert restorable(path, LONG_RUN) == 1
+
+
+def test_a_request_waits_for_a_chunk_only_so_long(tmp_path):
+    path = tmp_path / "run"
+    process = start(*new_run(path, LONG_RUN), HELD_AT="1", GRACE="0")
+    wait_until_held(path, process)
+    process.terminate()
+    code, errors = stopped(process)
+    assert code == 143 and "the chunk in progress took too long and is dropped; resume with:" in errors
+    assert GRACE < 10 and restorable(path, LONG_RUN) == 2
+
+
+def test_a_chunk_that_takes_too_long_is_dropped(tmp_path):
+    trainer = trainer_on(tmp_path, SHORT_RUN)
     release = threading.Event()
 
     def chunk(*_):
-        driver.signals.received, driver.signals.at = signal.SIGTERM, time.monotonic() - GRACE
+        trainer.signals.received, trainer.signals.at = signal.SIGTERM, time.monotonic() - GRACE
         release.wait(PATIENCE)
 
-    driver.compile = lambda: chunk
+    trainer.compile = lambda: chunk
     with pytest.raises(Stopped, match="stopped at update 0; the chunk in progress took too long") as stop:
-        driver.run()
+        trainer.run()
     release.set()
-    assert stop.value.code == 143 and restorable(driver.folder.path, SHORT_RUN) == 1
+    assert stop.value.code == 143 and restorable(trainer.folder.path, SHORT_RUN) == 1
 
 
-def test_a_request_during_the_last_comparison_is_heard_at_once(tmp_path, monkeypatch):
-    driver = driver_on("race", tmp_path, monkeypatch, SHORT_RUN)
-    driver.run()
+def test_a_request_during_the_last_comparison_is_heard_at_once(tmp_path):
+    trainer = trainer_on(tmp_path, SHORT_RUN)
+    trainer.run()
     release = threading.Event()
-    driver.signals.received = signal.SIGINT
-    with pytest.raises(Stopped, match="stopped at update 8; only the film is missing; go on with") as stop:
-        driver.interruptible(lambda: release.wait(PATIENCE), "only the film is missing")
+    trainer.signals.received = signal.SIGINT
+    with pytest.raises(Stopped, match=r"stopped at update 8; only the film is missing$") as stop:
+        trainer.interruptible(lambda: release.wait(PATIENCE), "only the film is missing")
     release.set()
     assert stop.value.code == 130
 
 
 def test_two_requests_abort(tmp_path):
-    folder = tmp_path / "run"
-    process = start(*new_run(folder, LONG_RUN))
-    wait_for_updates(folder, process)
-    for number in (signal.SIGSTOP, signal.SIGINT, signal.SIGTERM, signal.SIGCONT):  # so that both arrive
-        process.send_signal(number)
-    code, errors, seconds = stopped(process)
-    assert code == 143 and seconds < 10 and "aborted; the last checkpoint stands" in errors
-    assert runs.read_status(runs.RunFolder(folder))["state"] == "running"
-    assert "interrupted" in call("runs", folder)[1]
-    assert restorable(folder, LONG_RUN)
+    path = tmp_path / "run"
+    process = start(*new_run(path, LONG_RUN), HELD_AT="1", GRACE="inf")
+    wait_until_held(path, process)
+    process.send_signal(signal.SIGINT)
+    assert any(ASKED.strip() in line for line in process.stderr)
+    process.send_signal(signal.SIGTERM)
+    code, errors = stopped(process)
+    assert code == 143 and errors.endswith(ABORTED) and "aborted; the last checkpoint stands" in errors
+    assert read_status(RunFolder(path))["state"] == "running"
+    assert "interrupted" in call("runs", path)[1]
+    assert restorable(path, LONG_RUN)
+
+
+class Ended(Exception):
+    """In place of the end of the process."""
+
+
+def test_a_second_request_while_the_first_is_being_answered_aborts_too(monkeypatch):
+    def end(code):
+        raise Ended(code)
+
+    monkeypatch.setattr(os, "_exit", end)
+    answers = []
+
+    def answer(text):
+        answers.append(text)
+        if text == ASKED:
+            signals.handle(signal.SIGTERM, None)
+
+    signals = Signals(answer)
+    with pytest.raises(Ended, match=r"^143$"):
+        signals.handle(signal.SIGINT, None)
+    assert answers == [ASKED, ABORTED]
 
 
 @pytest.fixture
@@ -157,9 +192,13 @@ def small_disk(tmp_path):
     subprocess.run(["umount", folder], check=True)
 
 
+def has_ended(process):
+    return process.poll() is not None
+
+
 def fill(path):
     """Write until nothing more fits."""
-    with path.open("wb", buffering=0) as file:
+    with path.open("ab", buffering=0) as file:
         for size in (4096, 1):
             try:
                 while True:
@@ -169,18 +208,17 @@ def fill(path):
 
 
 def test_a_full_disk_loses_nothing_and_a_read_only_one_is_refused(tmp_path, small_disk):
-    folder = small_disk / "run"
-    (tmp_path / "run.toml").write_text(settings.to_toml(LONG_RUN))
-    process = start("train", "--config", tmp_path / "run.toml", "--out", folder, CHECKPOINT_SECONDS="0")
-    wait_for_updates(folder, process)
-    fill(small_disk / "filler")
-    code, errors, _ = stopped(process)
+    path = small_disk / "run"
+    process = start(*new_run(path, LONG_RUN, beside=tmp_path), CHECKPOINT_SECONDS="0", WINDOW="40")
+    wait_until(lambda: has_ended(process) or status_of(path, process)["updates"] > 0, process)
+    wait_until(lambda: fill(small_disk / "filler") or has_ended(process), process)  # also what old ones free
+    code, errors = stopped(process)
     assert code == 1 and "No space left on device; the last complete checkpoint stands" in errors
-    assert f"go on with: maestro resume {folder}" in errors and "Traceback" not in errors
-    assert restorable(folder, LONG_RUN)
+    assert f"resume with: maestro resume {path}" in errors and "Traceback" not in errors
+    assert restorable(path, LONG_RUN)
     (small_disk / "filler").unlink()
     assert remounted(small_disk, "ro")
-    for command in (("resume", folder), ("train", "--out", small_disk / "new")):
+    for command in (resumed(path), ("train", "--out", small_disk / "new")):
         code, _, errors = call(*command)
         assert code == 2 and "cannot be written: Read-only file system" in errors
     assert remounted(small_disk, "rw")
@@ -198,7 +236,7 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
         ("file/run", "cannot be written: Not a directory"),
     ):
         code, _, errors = call("train", "--out", tmp_path / out)
-        assert code == 2 and errors == f"maestro: {tmp_path / out}{':' * (out != 'file')} {reason}\n"
+        assert code == 2 and errors == f"maestro: --out: {tmp_path / out}{':' * (out != 'file')} {reason}\n"
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.txt").write_text("important")
     code, _, errors = call("train", "--out", tmp_path / "other")
@@ -208,97 +246,89 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
 
 @pytest.mark.parametrize("lost", [">&- 2>&-", "| true"], ids=["closed", "gone"])
 def test_a_run_goes_on_without_anyone_to_tell(tmp_path, lost):
-    folder = tmp_path / "run"
-    command = [sys.executable, Path(__file__).with_name("runs_helpers.py"), *new_run(folder, SHORT_RUN)]
+    path = tmp_path / "run"
+    command = [sys.executable, *HELD, *new_run(path, SHORT_RUN)]
     script = f"set -o pipefail; {shlex.join(map(str, command))} {lost}"
     done = subprocess.run(["bash", "-c", script], env=environment(), timeout=PATIENCE, capture_output=True)
     assert done.returncode == 0, done.stderr
-    assert runs.read_status(runs.RunFolder(folder))["state"] == "finished"
+    assert read_status(RunFolder(path))["state"] == "finished"
 
 
-def test_a_run_killed_at_its_very_start_can_be_started_or_resumed(tmp_path, monkeypatch):
-    monkeypatch.setattr(experiment, "build", on_probe())
-    folder = tmp_path / "run"
-    folder.mkdir()
-    (folder / "config.toml.part").write_text("half")
-    (folder / "lock").write_text("4711")
-    run = runs.create(folder, SHORT_RUN, "cpu")
-    for path in (*folder.glob("*.json"), folder / "README"):
-        path.unlink()
+def test_a_run_killed_at_its_very_start_can_be_started_or_resumed(tmp_path):
+    path = tmp_path / "run"
+    path.mkdir()
+    (path / "config.toml.part").write_text("half")
+    (path / "lock").write_text("4711")
+    run = new_folder(path, SHORT_RUN)
+    for file in (*path.glob("*.json"), path / "README"):
+        file.unlink()
     run.checkpoints.rmdir()
-    runs.furnish(run, SHORT_RUN, "cpu")
-    QuickDriver(run, SHORT_RUN).run()
-    assert runs.read_status(run)["state"] == "finished"
-    assert len((folder / "README").read_text().splitlines()) == 4
-    assert json.loads((folder / "about.json").read_text())["device"] == "cpu"
+    folder.furnish(run, SHORT_RUN, "cpu")
+    QuickTrainer(run, SHORT_RUN).run()
+    assert read_status(run)["state"] == "finished"
+    assert len((path / "README").read_text().splitlines()) == 4
+    assert json.loads((path / "about.json").read_text())["device"] == "cpu"
 
 
-def test_changed_settings_are_refused_field_by_field(tmp_path, monkeypatch):
-    monkeypatch.setattr(experiment, "build", on_probe())
-    folder = runs.create(tmp_path / "run", SHORT_RUN, "cpu")
-    QuickDriver(folder, SHORT_RUN).run()
-    folder.config.write_text(folder.config.read_text().replace("total_updates = 8", "total_updates = 9"))
-    before = sorted(folder.checkpoints.iterdir())
-    code, _, errors = call("resume", folder.path)
+def test_changed_settings_are_refused_field_by_field(tmp_path):
+    run = new_folder(tmp_path / "run", SHORT_RUN)
+    QuickTrainer(run, SHORT_RUN).run()
+    run.config.write_text(run.config.read_text().replace("total_updates = 8", "total_updates = 9"))
+    before = sorted(run.checkpoints.iterdir())
+    code, _, errors = call(*resumed(run.path))
     assert code == 2 and "schedule.total_updates: 8 -> 9" in errors and "Traceback" not in errors
-    assert sorted(folder.checkpoints.iterdir()) == before
+    assert sorted(run.checkpoints.iterdir()) == before
 
 
-def driver_on(game, tmp_path, monkeypatch, config):
-    monkeypatch.setattr(experiment, "build", on_probe(game))
-    return QuickDriver(runs.create(tmp_path / "run", config, "cpu"), config, game=game)
+def trainer_on(tmp_path, config):
+    return QuickTrainer(new_folder(tmp_path / "run", config), config)
 
 
-def finite(driver):
-    params = driver.state.runs.learner.params
+def finite(trainer):
+    params = trainer.state.seeds.learner.params
     return all(np.isfinite(x).all() for x in params["lstm"].values())
 
 
-def test_an_update_that_is_not_finite_is_skipped_and_counted(tmp_path, monkeypatch):
-    config = micro("dr-sp", {"total_updates": 12}, evaluation={"times": 0})
-    driver = driver_on("sometimes-broken", tmp_path, monkeypatch, config)
-    driver.run()
-    skipped = np.asarray(driver.state.runs.learner.skipped)
-    lines = [json.loads(line) for line in driver.folder.metrics.read_text().splitlines()]
-    assert 0 < skipped.max() < 12 and lines[-1]["skipped"] == skipped.tolist() and finite(driver)
+def test_an_update_that_is_not_finite_is_skipped_and_counted(tmp_path):
+    config = micro("dr-sp", {"total_updates": 12}, SOMETIMES_BROKEN, evaluation={"times": 0})
+    trainer = trainer_on(tmp_path, config)
+    trainer.run()
+    skipped = np.asarray(trainer.state.seeds.learner.skipped)
+    lines = [json.loads(line) for line in trainer.folder.metrics.read_text().splitlines()]
+    assert 0 < skipped.max() < 12 and lines[-1]["skipped"] == skipped.tolist() and finite(trainer)
 
 
 def test_ten_in_a_row_stop_the_run_with_the_last_good_state(tmp_path):
-    folder = tmp_path / "run"
-    code, _, errors = call(*new_run(folder, LONG_RUN), GAME="broken")
-    assert (
-        code == 1
-        and "10 updates in a row were not finite" in errors
-        and "keeps the last good state" in errors
-    )
-    status = runs.read_status(runs.RunFolder(folder))
+    path, config = tmp_path / "run", micro("dr-sp", ENDLESS, BROKEN, evaluation={"times": 0})
+    code, _, errors = call(*new_run(path, config))
+    assert code == 1 and "10 updates in a row were not finite" in errors
+    assert "keeps the last good state" in errors and "resume with" not in errors
+    status = read_status(RunFolder(path))
     assert status["state"] == "failed" and status["skipped"] >= 10
-    assert restorable(folder, LONG_RUN) >= 2
-    assert (
-        status["checkpoint"] == status["updates"] == shelf.updates_of(shelf.found(folder / "checkpoints")[-1])
-    )
+    assert restorable(path, config) >= 2
+    assert status["checkpoint"] == status["updates"] == reached(path)
 
 
-def test_a_resumed_run_gets_ten_attempts_again(tmp_path, monkeypatch):
-    config = micro("dr-sp", ENDLESS, evaluation={"times": 0})
-    driver = driver_on("broken", tmp_path, monkeypatch, config)
+def test_a_resumed_run_gets_ten_attempts_again(tmp_path):
+    config = micro("dr-sp", ENDLESS, BROKEN, evaluation={"times": 0})
+    trainer = trainer_on(tmp_path, config)
     with pytest.raises(Stopped, match="10 updates in a row"):
-        driver.run()
-    again = QuickDriver(driver.folder, config, game="broken")
+        trainer.run()
+    again = QuickTrainer(trainer.folder, config)
     with pytest.raises(Stopped, match="10 updates in a row"):
         again.run()
-    assert int(again.state.updates) >= int(driver.state.updates) + 10
+    assert again.updates >= trainer.updates + 10
 
 
-def test_a_poisoned_state_never_becomes_the_newest_checkpoint(tmp_path, monkeypatch):
-    driver = driver_on("broken", tmp_path, monkeypatch, micro("maestro", evaluation={"times": 0}))
+def test_a_poisoned_state_never_becomes_the_newest_checkpoint(tmp_path):
+    trainer = trainer_on(tmp_path, micro("maestro", game=BROKEN, evaluation={"times": 0}))
     with pytest.raises(Stopped) as stop:
-        driver.run()
+        trainer.run()
     assert stop.value.code == 1 and "not finite" in str(stop.value)
-    assert restorable(driver.folder.path, driver.config)
-    assert finite(QuickDriver(driver.folder, driver.config, game="broken"))
+    assert restorable(trainer.folder.path, trainer.config)
+    assert finite(QuickTrainer(trainer.folder, trainer.config))
 
 
-def test_the_folder_of_tests_is_no_run(tmp_path):
+def test_the_folder_of_tests_is_no_run():
     code, _, errors = call("resume", Path(__file__).parent)
     assert code == 2 and "is no run folder: it has no config.toml" in errors

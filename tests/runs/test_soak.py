@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from maestro import driver, experiment, runs
-from runs_helpers import QuickDriver, micro, on_probe, quick_games
+from maestro.runs import trainer
+from runs_helpers import QuickTrainer, micro, new_folder, quick_games
 
 UPDATES = 20_000
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -23,24 +23,23 @@ def open_files():
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-class Watched(QuickDriver):
+class Watched(QuickTrainer):
     """Notes memory and open files every now and then."""
 
     noted: list = []
 
     def pause(self):
         super().pause()
-        if int(self.state.updates) // 1000 > len(self.noted):
-            self.keeper.finish()
-            self.noted.append((int(self.state.updates), resident(), open_files()))
+        if self.updates // 1000 > len(self.noted):
+            self.checkpointer.finish()
+            self.noted.append((self.updates, resident(), open_files()))
 
 
 @pytest.mark.long
 def test_memory_files_and_programs_stay_the_same(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(experiment, "build", on_probe())
-    monkeypatch.setattr(driver, "CHECKPOINT_SECONDS", 0.5)
+    monkeypatch.setattr(trainer, "CHECKPOINT_SECONDS", 0.5)
     config = micro("maestro", {"total_updates": UPDATES, "interval": 2000}, evaluation={"times": 20})
-    watched = Watched(runs.create(tmp_path / "run", config, "cpu"), config)
+    watched = Watched(new_folder(tmp_path / "run", config), config)
     watched.noted = []
     watched.run()
     warm, end = watched.noted[2], watched.noted[-1]  # by then all has happened once
@@ -50,5 +49,5 @@ def test_memory_files_and_programs_stay_the_same(tmp_path, monkeypatch, capsys):
         print(f"\n{warm[0]} to {end[0]} updates: {memory}, {end[2]} open files")
     assert growth < 0.01
     assert len({files for _, _, files in watched.noted}) == 1
-    assert quick_games("race", config)._cache_size() == 1
+    assert quick_games(config)[0]._cache_size() == 1
     assert end[0] >= UPDATES - 1000

@@ -27,7 +27,7 @@ def gate_init(key: PRNGKeyArray, shape: tuple[int, int], dtype: jnp.dtype = jnp.
 
 @dataclass(frozen=True)
 class ConvLSTM:
-    """Views of a few rows and columns in, logits of a few actions and a value out."""
+    """Takes views of a few rows and columns; gives logits of a few actions, and a value."""
 
     filters: Annotated[int, Range(1, 4096)] = 16
     """Filters of the 3 x 3 convolution."""

@@ -1,6 +1,6 @@
 """A masked LSTM over time with a hand-written gradient, for training many agents at once.
 
-Outside its two scans is all that needs no recursion: the input projection, the gates for the
+All that needs no recursion is outside its two scans: the input projection, the gates for the
 gradient, and every weight gradient in one product. On a GPU the operands of products are bfloat16
 and their sums float32; on a CPU everything is float32.
 """

@@ -1,4 +1,4 @@
-"""A network without memory for games whose observation is a vector."""
+"""A network without memory, for observations of any form."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
@@ -16,7 +16,7 @@ from maestro.envs.base import Box, Discrete, Obs
 
 @dataclass(frozen=True)
 class MLP:
-    """Observations of any form, joined into one vector, in; logits of a few actions and a value out."""
+    """Takes any observation, joined into one vector; gives logits of a few actions, and a value."""
 
     layers: Annotated[tuple[int, ...], Range(1, 65_536), Length(16)] = (64, 64)
     """Hidden layers of the actor, and of the separate critic."""

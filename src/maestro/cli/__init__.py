@@ -74,7 +74,7 @@ def overview() -> str:
     """What `maestro --help` prints."""
     width = max(map(len, COMMANDS))
     lines = [f"  {name:<{width}}  {about}" for name, about in COMMANDS.items()]
-    about = "Learn to play games of two on levels that a teacher picks by regret (MAESTRO)."
+    about = "Train agents for two-player games on levels that a teacher picks by regret (MAESTRO)."
     return "\n\n".join([USAGE, about, "commands:\n" + "\n".join(lines), EXAMPLES])
 
 

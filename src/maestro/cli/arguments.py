@@ -1,4 +1,4 @@
-"""What the commands share: parsing by tyro, and checks whose failures are the user's to mend."""
+"""What the commands share: parsing by tyro, and checks whose failures are the user's to fix."""
 
 import os
 from collections.abc import Callable
@@ -58,7 +58,7 @@ def make_folder(option: str, folder: Path) -> None:
 
 
 def writing(option: str, path: Path, write: Callable[[], Any]) -> None:
-    """Write a file, a full disk or the like being no crash."""
+    """Write a file; a full disk or the like is a mistake, not a crash."""
     try:
         write()
     except OSError as error:
@@ -84,5 +84,5 @@ def find_level(game: "Game", value: str) -> tuple[str, Any]:
 
 
 def refuse(error: "SettingsError") -> NoReturn:
-    """Settings that cannot be used are the user's to mend."""
+    """Settings that cannot be used are the user's to fix."""
     raise Mistake("these settings cannot be used:\n  " + "\n  ".join(error.problems)) from None

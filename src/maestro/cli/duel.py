@@ -36,7 +36,7 @@ def duel(
     a: Annotated[str, tyro.conf.arg(metavar="PLAYER", help="In the student's seat.")] = "random",
     b: Annotated[
         str,
-        tyro.conf.arg(metavar="PLAYER", help="In the opponent's seat; the game's last script by default."),
+        tyro.conf.arg(metavar="PLAYER", help="In the opponent's seat; by default the game's last script."),
     ] = "",
     game: GameOption = DEFAULT,
     seed: Annotated[int, tyro.conf.arg(help="The same seed gives the same game.")] = 0,

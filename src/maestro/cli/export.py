@@ -16,7 +16,7 @@ def main(arguments: list[str]) -> None:
 
 
 class Errors:
-    """Tells remarks on stderr: the output is a list of files."""
+    """Prints remarks on stderr, because the output is a list of files."""
 
     def say(self, text: str) -> None:
         print(f"maestro: {text}", file=sys.stderr)
@@ -41,7 +41,7 @@ def export(
 
     Args:
         run: The folder of the run.
-        out: Where to; the run's own folder agents/ by default.
+        out: Where the files go; the run's own folder agents/ by default.
         game: Where the run's game is, if it is one of your own.
         method: Where the run's method is, if it is one of your own.
     """

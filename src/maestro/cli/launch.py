@@ -78,7 +78,7 @@ def built(job: Job) -> Experiment:
 
 
 def refuse_too_large(need: int) -> None:
-    """What does not fit onto the device is not begun."""
+    """Refuse what does not fit onto the device before anything is begun."""
     have = device_memory()
     if need > have:
         raise Mistake(f"about {need / 1e9:.1f} GB are needed, and the device has {have / 1e9:.1f} GB")
@@ -112,7 +112,7 @@ def launch(job: Job, path: Path, new: bool) -> None:
 
 
 def answer(text: str) -> None:
-    """Tell who has sent a signal that it was heard; at once, past everything that is buffered."""
+    """Tell whoever sent a signal that it was heard; at once, past everything that is buffered."""
     os.write(2, text.encode())
 
 
@@ -144,7 +144,7 @@ def finish(job: Job, folder: RunFolder, experiment: Experiment, state: Cohort, r
     look_at = [f"{folder.metrics}  what happened in training"]
     if job.game.draw.picture is not None:
         film_student(folder.path / "film.gif", experiment, job.game.draw, state)
-        look_at.insert(0, f"{folder.path / 'film.gif'}  a game of theirs")
+        look_at.insert(0, f"{folder.path / 'film.gif'}  one of its games")
     options = f" --game {job.origin}" if job.origin else ""
     players = f"--a {shlex.quote(str(agents[0]))} --b {list(job.game.players)[-1]}"
     look_at.append(f"{program()} duel random{options} {players}")

@@ -66,7 +66,7 @@ def show(
     level: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="LEVEL")],
     game: GameOption = DEFAULT,
     image: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help="Also draw it into this .png.")] = None,
-    scale: Annotated[int, tyro.conf.arg(help="Size of the image: pixels per cell, or the like.")] = 32,
+    scale: Annotated[int, tyro.conf.arg(help="Size of the image, such as pixels per cell.")] = 32,
 ) -> None:
     """Show a level, given by its name or its file: a picture on a terminal, else the text itself.
 

@@ -46,7 +46,7 @@ def dashed(name: str) -> str:
 
 
 def is_setting(name: str) -> bool:
-    """Whether an option means a setting or a group of settings, be it one that is not there."""
+    """Whether an option means a setting or a group of settings, even one that does not exist."""
     return name.replace("-", "_").partition(".")[0] in (field.name for field in fields(RunConfig))
 
 
@@ -85,7 +85,7 @@ def kind_of(config: Any, name: str) -> Any:
 
 
 def take(words: list[str], kind: Any, positional: str) -> list[str]:
-    """The words that are an option's value, or values; a word that names a game is none, but for texts."""
+    """The words that are an option's value, or values; a word that names a game is one only for texts."""
     taken: list[str] = []
     for word in words:
         more = not taken or get_origin(kind) is tuple or (kind is None and is_number(word))

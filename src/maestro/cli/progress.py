@@ -36,7 +36,7 @@ def line(status: dict[str, Any]) -> str:
 
 
 class Progress:
-    """Shows the newest status; `say` prints a line that stays. That nobody reads is no reason to stop."""
+    """Shows the newest status; `say` prints a line that stays. It goes on if nobody reads."""
 
     def __init__(self) -> None:
         self.console = Console(file=sys.stdout, highlight=False, emoji=False)

@@ -1,4 +1,4 @@
-"""`maestro resume`: a run that was stopped goes on."""
+"""`maestro resume`: go on with a run that was stopped."""
 
 import json
 from contextlib import suppress

@@ -69,13 +69,13 @@ def row(run: RunFolder) -> list[str]:
 
 
 def number(status: dict[str, Any], name: str, form: str) -> str:
-    """A number of the status, nothing where it is none."""
+    """A number of the status; nothing if it is not a number."""
     value = status.get(name)
     return f"{value:{form}}" if type(value) in (int, float) else ""
 
 
 def preset(game: str, raw: dict[str, Any]) -> str:
-    """The nearest preset, and in how many settings the run differs from it; nothing of unknown games."""
+    """The nearest preset, and in how many settings the run differs from it; nothing for unknown games."""
     if game not in games.TABLE:
         return ""
     changes = {}

@@ -7,10 +7,11 @@ import tyro
 
 from maestro.config import Given, RunConfig, marks
 from maestro.games import Game
+from maestro.methods import METHODS
 
 
 def without_given(settings: Any) -> Any:
-    """The same settings, of a type that hides from the parser what is no setting."""
+    """The same settings, of a type that hides from the parser what is not a setting."""
     kind = type(settings)
     hints = get_type_hints(kind, include_extras=True)
     given = {f.name: f for f in fields(kind) if Given in marks(hints[f.name])}
@@ -23,7 +24,7 @@ def without_given(settings: Any) -> Any:
 
 
 def show_help(options: type, prog: str, game: Game, name: str) -> None:
-    """Print the help of a command whose options are its own and all settings of a game's preset; ends it."""
+    """Print the help of a command whose options are its own and all settings of a game; ends the process."""
     preset = game.presets[name]
     environment, agent = without_given(preset.environment), without_given(preset.agent)
     game_settings, network = type(environment), type(agent)
@@ -37,7 +38,8 @@ def show_help(options: type, prog: str, game: Game, name: str) -> None:
         agent: network = None  # type: ignore[valid-type]
         """The network."""
 
-    Command.__doc__ = options.__doc__
+    known_names = f"Methods: {', '.join(METHODS)}. Presets: {', '.join(game.presets)}."
+    Command.__doc__ = f"{options.__doc__}\n    {known_names}\n    "
     defaults: dict[str, Any] = {f.name: getattr(preset, f.name) for f in fields(RunConfig)}
     known: dict[str, Any] = {"environment": environment, "agent": agent, "preset": name}
     command = Command(**(defaults | known))

@@ -87,7 +87,7 @@ def typed_game(words: list[str]) -> str:
 
 
 def settings_of(game: Game) -> RunConfig:
-    """The settings of a game, to see what there are."""
+    """The settings of a game, to see which ones there are."""
     return game.presets[usual_preset(game)]
 
 

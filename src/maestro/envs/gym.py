@@ -81,7 +81,7 @@ class Session:
         return key
 
     def reset(self, seed: int | None, options: dict | None) -> None:
-        """Start on `options["level"]`, or on a level sampled from the seed; other options mean nothing."""
+        """Start on `options["level"]`, or on a level sampled from the seed; other options are ignored."""
         if seed is not None or self._key is None:
             self._key = jax.random.key(secrets.randbits(31) if seed is None else seed)
         level_key, reset_key = self.next_key(), self.next_key()
@@ -137,7 +137,7 @@ class Parallel(ParallelEnv):
     def step(self, actions: dict[str, Any]) -> tuple[dict, dict, dict, dict, dict]:
         """(observations, rewards, terminated, truncated, infos) by agent; at the end no agent is left."""
         if set(actions) != set(self.agents):
-            raise ValueError(f"actions for {sorted(actions)}, but those who act are {self.agents}")
+            raise ValueError(f"actions for {sorted(actions)}, but the agents that act are {self.agents}")
         if not self.agents:
             raise ValueError("no agent is left to act: reset first")
         names = self.possible_agents

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,20 +18,12 @@ MAX_TIME_LIMIT = 100_000  # of a level in JSON: whoever plays it sets memory asi
 
 
 class LevelError(ValueError):
-    """A text or a file that is no level; says what is wrong and where."""
-
-
-def decode(content: bytes) -> str:
-    """UTF-8."""
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        raise LevelError("binary: not UTF-8 text") from None
+    """A text or a file that is not a level; says what is wrong and where."""
 
 
 @dataclass(frozen=True)
 class Levels:
-    """What there is of levels besides the generator."""
+    """The levels of a game besides those that its generator makes."""
 
     parse: Callable[[str], Level]
     """The level that a text describes; raises `LevelError`."""
@@ -39,11 +32,11 @@ class Levels:
     named: tuple[tuple[str, str], ...] = ()
     """(name, text) of levels that are known by name."""
     ending: str = ".txt"
-    """Of files that hold one level."""
+    """The ending of files that hold one level."""
     max_bytes: int = 4096
     """Far more than the longest level; nothing beyond is ever read."""
-    decode: Callable[[bytes], str] = decode
-    """The text in the bytes of a file, of which at most `max_bytes` + 1 are given."""
+    decode: Callable[[bytes], str] | None = None
+    """The text in the bytes of a file, of which at most `max_bytes` + 1 are given; UTF-8 by default."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -75,9 +68,19 @@ class Levels:
         with path.open("rb") as file:
             content = file.read(self.max_bytes + 1)
         try:
-            return self.decode(content).removeprefix("\ufeff").replace("\r\n", "\n")
+            text = self.decode(content) if self.decode else self.plain(content)
         except ValueError as error:
             raise LevelError(f"{path}: {error}") from None
+        return text.removeprefix("\ufeff").replace("\r\n", "\n")
+
+    def plain(self, content: bytes) -> str:
+        """UTF-8 that is not too long."""
+        if len(content) > self.max_bytes:
+            raise LevelError(f"longer than {self.max_bytes:,} bytes")
+        try:
+            return content.decode()
+        except UnicodeDecodeError:
+            raise LevelError("binary: not UTF-8 text") from None
 
     def read(self, path: Path) -> Level:
         """The level in a file."""
@@ -142,7 +145,7 @@ def array_of(name: str, value: Any, like: Any) -> jax.Array:
     kinds = "b" if like.dtype == bool else "iuf"
     fraction = not jnp.issubdtype(like.dtype, jnp.floating) and not np.array_equal(array, given)
     if given.shape != like.shape or (given.size and given.dtype.kind not in kinds) or fraction:
-        raise LevelError(f"{name}: is not {like.dtype}{list(like.shape)}")
+        raise LevelError(f"{name}: {reprlib.repr(value)} is not {like.dtype}{list(like.shape)}")
     if not np.isfinite(array).all():
         raise LevelError(f"{name}: holds numbers that are not finite")
     return jnp.asarray(array)

@@ -1,7 +1,7 @@
 """What the rest of the package knows of a game: one value; the table of known games, and how one is found."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from importlib import metadata
 from typing import Any
 
@@ -51,6 +51,9 @@ class Game:
 
         if not self.presets:
             raise ValueError("presets: a game needs at least one")
+        for name, kind in (("environment", self.environment), ("agent", self.agent)):
+            if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+                raise TypeError(f"{name}: {kind.__name__} is no frozen dataclass")
         env = self.environment()
         filled = {name: fill(self, preset) for name, preset in self.presets.items()}
         players = {"random": Random(env.action), **self.players}
@@ -72,7 +75,8 @@ def fill(game: Game, preset: RunConfig) -> RunConfig:
     filled = replace(preset, game=game.name, environment=environment, agent=agent)
     odd = [path for path, hint, _ in leaves(filled) if not settable(hint)]
     if odd:
-        raise TypeError(f"{', '.join(odd)}: settings are int, float, bool, str, Literal, or tuples of these")
+        kinds = "int, float, bool, str, a Literal of texts, or a tuple of one of these"
+        raise TypeError(f"{', '.join(odd)}: a setting is {kinds}")
     return filled
 
 

@@ -21,7 +21,7 @@ from maestro.runs.checkpoint import UNREADABLE, CheckpointError, flatten, unflat
 from maestro.runs.files import write_file
 from maestro.toml import reason
 
-MAX_HEADER = 100_000  # bytes of a safetensors file that are no parameters
+MAX_HEADER = 100_000  # bytes of a safetensors file that are not parameters
 MAX_CARD = 100_000
 
 
@@ -95,7 +95,7 @@ def network(path: Path, card: dict[str, Any], game: Game) -> Agent:
     problems += settings.out_of_range(config, "agent.") + settings.out_of_range(env, "environment.")
     if problems:
         raise AgentError(f"{path}: " + "; ".join(problems))
-    return config.fitted(observation_shape(env), env.action)
+    return fitted(config, env)
 
 
 def game_of(path: Path, card: dict[str, Any], game: Game | None) -> Game:
@@ -108,6 +108,12 @@ def game_of(path: Path, card: dict[str, Any], game: Game | None) -> Game:
     if card["game"] != game.name:
         raise AgentError(f"{path}: plays {settings.shown(card['game'])}, not {game.name}")
     return game
+
+
+@lru_cache(maxsize=16)
+def fitted(agent: Any, env: Any) -> Any:
+    """The network for a game's observations; tracing the game takes longer than reading a file."""
+    return agent.fitted(observation_shape(env), env.action)
 
 
 @lru_cache(maxsize=16)

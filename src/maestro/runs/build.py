@@ -98,7 +98,7 @@ def inconsistent(config: RunConfig, method: Method | None) -> list[str]:
          f"schedule.sp_train_both: needs a method of self-play, which {shown(config.method)} is not"),
         (schedule.warmup >= schedule.total_updates and schedule.warmup > 0,
          f"schedule.warmup: {shown(schedule.warmup)} leaves no update of {shown(schedule.total_updates)} "
-         "for others"),
+         "for games with others"),
         (members > MAX_MEMBERS,
          f"schedule.interval: {shown(schedule.interval)} would add {shown(members)} co-players; "
          f"at most {MAX_MEMBERS:,}"),

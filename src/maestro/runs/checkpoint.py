@@ -17,7 +17,7 @@ from maestro.runs.files import write_file
 
 EXTRA = "extra."  # before the paths of arrays that are not part of the state
 MAX_MANIFEST = 64_000_000
-# What the reader of safetensors raises; AttributeError is for a type that numpy has not.
+# What the reader of safetensors raises; AttributeError is for a type that numpy does not have.
 UNREADABLE = (safetensors.SafetensorError, ValueError, KeyError, TypeError, AttributeError)
 
 
@@ -116,7 +116,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     if manifest.get("name") != path.stem:
         raise CheckpointError(f"the manifest is that of {manifest.get('name')}")
     if not all(isinstance(manifest.get(part), dict) for part in ("about", "arrays")):
-        raise CheckpointError("the manifest is no manifest of a checkpoint")
+        raise CheckpointError("the manifest is not that of a checkpoint")
     return manifest
 
 

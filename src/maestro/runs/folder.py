@@ -21,7 +21,7 @@ README = """\
 A run of {method} on {game} with {seeds} seed(s), made by maestro {version}.
 config.toml: every setting; about.json: versions and device; status.json: how far it is.
 metrics.jsonl: a line per window of updates; evaluation.jsonl: games against fixed opponents.
-checkpoints/: `maestro resume` goes on from the newest; agents/: trained students, for `maestro duel`.
+checkpoints/: `maestro resume` starts from the newest; agents/: trained students, for `maestro duel`.
 """
 PACKAGES = ("jax", "jaxlib", "flax", "optax", "numpy", "safetensors")
 

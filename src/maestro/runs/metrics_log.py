@@ -1,4 +1,4 @@
-"""Metrics of cycles -> JSON lines: means over windows of updates, exact whenever a run was interrupted."""
+"""Metrics of cycles -> JSON lines: means over windows of updates, the same if a run was interrupted."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 GRACE = 7.0  # seconds that a chunk may still take after the request
-ASKED = "\nmaestro: stopping in good order, a few seconds; once more to abort\n"
+ASKED = "\nmaestro: stopping in good order, this takes a few seconds; once more to abort\n"
 ABORTED = "maestro: aborted; the last checkpoint stands\n"
 
 
@@ -40,12 +40,19 @@ class Signals:
             signal.signal(number, handler)
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        """The first time: note it. The second time: end at once."""
-        with suppress(OSError):  # the terminal may be gone
-            self.answer(ASKED if self.received is None else ABORTED)
-        if self.received is not None:
+        """The first time: note it. The second time, even while the first is being answered: end at once."""
+        if self.received is None:
+            self.received = number
+            self.at = time.monotonic()
+            self.tell(ASKED)
+        else:
+            self.tell(ABORTED)
             os._exit(128 + number)
-        self.received, self.at = number, time.monotonic()
+
+    def tell(self, text: str) -> None:
+        """Answer, if anyone is there."""
+        with suppress(OSError):  # the terminal may be gone
+            self.answer(text)
 
     @property
     def exit_code(self) -> int:

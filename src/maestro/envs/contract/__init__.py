@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from maestro.envs.contract.clauses import CLAUSES, ROUND_TRIP
-from maestro.envs.contract.trial import NoRun, Trial
+from maestro.envs.contract.trial import NoPlay, Trial
 
 
 class ContractError(Exception):
@@ -21,7 +21,7 @@ def check(
     to_text: Callable[[Any], str] | None = None,
     from_text: Callable[[str], Any] | None = None,
 ) -> tuple[str, ...]:
-    """Raise `ContractError` if `env` is no good `Environment`; returns the clauses that were checked.
+    """Raise `ContractError` if `env` is not a sound `Environment`; returns the clauses that were checked.
 
     `to_text` and `from_text` write and read a level; without them the round trip is not checked.
     """
@@ -33,7 +33,7 @@ def check(
     for name, clause in clauses.items():
         try:
             seen = next(clause(trial), None)
-        except NoRun:
+        except NoPlay:
             continue  # named by the clause "can be scanned"
         except Exception as error:
             seen = f"raised {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"

@@ -11,14 +11,16 @@ import numpy as np
 
 from maestro.envs.base import Box, Discrete
 from maestro.envs.contract.trial import (
-    NoRun,
+    MANY_LEVELS,
+    NoPlay,
     Trial,
+    any_of,
     difference,
-    has_nan,
     play_eagerly,
+    play_long,
     random_actions,
-    run_of,
     sample_levels,
+    sample_many,
     shapes_of,
 )
 
@@ -114,10 +116,10 @@ def reset_forgets(trial: Trial) -> Iterator[str]:
 
 
 def can_be_scanned(trial: Trial) -> Iterator[str]:
-    """Play with resets runs in one jitted loop."""
+    """Play with resets can be one jitted loop."""
     try:
-        _ = trial.run
-    except NoRun as error:
+        _ = trial.long_play
+    except NoPlay as error:
         yield str(error).splitlines()[0]
 
 
@@ -126,40 +128,56 @@ def same_key_same_steps(trial: Trial) -> Iterator[str]:
     other = copy.deepcopy(trial.env)
     if leaf := difference(sample_levels(other), trial.levels, exact=True):
         yield f"sample_level: {leaf} differs"
-    differs = trial.run["digest"] != run_of(other, trial.levels)["digest"]
+    elif leaf := difference(sample_many(other), trial.many, exact=True):
+        yield f"sample_level: {leaf} differs for one of {MANY_LEVELS} keys"
+    differs = trial.long_play["digest"] != play_long(other, trial.many)["digest"]
     if differs.any():
         yield f"two instances differ first in step {int(differs.any(0).argmax()) + 1}"
 
 
-def no_nan(trial: Trial) -> Iterator[str]:
-    """Nothing that is returned is NaN."""
-    if trial.run["nan"].any():
-        yield f"NaN in step {int(trial.run['nan'].any(0).argmax()) + 1}"
+def first_step(seen: np.ndarray) -> str:
+    """Where something was seen first: on how many levels, in which step."""
+    levels = int(seen.any(axis=1).sum())
+    return f"in step {int(seen.any(axis=0).argmax()) + 1}, on {levels} of {len(seen)} levels"
+
+
+def finite(trial: Trial) -> Iterator[str]:
+    """Nothing that is returned is NaN; observations, rewards and infos are not infinite."""
     resets = [results[0] for results in trial.played]
-    if has_nan((trial.levels, resets)):
+    if any_of((trial.levels, trial.many, resets), jnp.isnan):
         yield "NaN in a level or a reset"
+    if any_of([obs for _, obs in resets], jnp.isinf):
+        yield "an infinite number in the observation of a reset"
+    for name, what in (("nan", "NaN"), ("infinite", "an infinite number")):
+        if trial.long_play[name].any():
+            yield f"{what} {first_step(trial.long_play[name])}"
 
 
 def time_limit(trial: Trial) -> Iterator[str]:
-    """No episode is longer than its level's limit."""
-    limits = [int(level.time_limit) for level in trial.levels]
-    for limit, age in zip(limits, trial.run["age"], strict=True):
-        if age.max() > limit:
-            yield f"an episode goes on after {limit} steps, the limit of its level"
+    """No episode is longer than its level's limit, and none is truncated before."""
+    limits, age = np.asarray(trial.many.time_limit)[:, None], trial.long_play["age"]
+    if (age > limits).any():
+        limit = int(limits[(age > limits).any(axis=1)][0, 0])
+        yield f"an episode goes on after {limit} steps, the limit of its level"
+    early = trial.long_play["truncated"].astype(bool).reshape(age.shape) & (age < limits)
+    if early.any():
+        limit = int(limits[early.any(axis=1)][0, 0])
+        yield f"an episode is truncated after {int(age[early][0])} steps; the limit of its level is {limit}"
 
 
 def one_end(trial: Trial) -> Iterator[str]:
     """`terminated` and `truncated` are single truth values, never both true."""
     for name in ("terminated", "truncated"):
-        if trial.run[name].dtype != bool or trial.run[name].ndim != 2:
-            yield f"{name} is {trial.run[name].dtype}{list(trial.run[name].shape[2:])}, not one bool"
-    if (trial.run["terminated"] & trial.run["truncated"]).any():
+        seen = trial.long_play[name]
+        if seen.dtype != bool or seen.ndim != 2:
+            yield f"{name} is {seen.dtype}{list(seen.shape[2:])}, not one bool"
+    if (trial.long_play["terminated"] & trial.long_play["truncated"]).any():
         yield "terminated and truncated are both true in one step"
 
 
 def zero_sum(trial: Trial) -> Iterator[str]:
     """Rewards sum to zero where `zero_sum` says so."""
-    reward = trial.run["reward"]
+    reward = trial.long_play["reward"]
     off = np.abs(reward.sum(-1)).max()
     if trial.env.zero_sum and off > 1e-5 * max(1.0, np.abs(reward).max()):
         yield f"zero_sum is true, but the rewards of a step sum to {off:g}"
@@ -167,10 +185,12 @@ def zero_sum(trial: Trial) -> Iterator[str]:
 
 def statistics(trial: Trial) -> Iterator[str]:
     """Each statistic of a level is one finite number."""
-    for level in trial.levels:
-        for name, value in trial.env.statistics(level).items():
-            if jnp.shape(value) != () or not np.isfinite(value):
-                yield f"{name!r} is {value}, not one finite number"
+    for name, value in trial.env.statistics(trial.levels[0]).items():
+        if jnp.shape(value) != ():
+            yield f"{name!r} is {value}, not one number"
+    for name, values in jax.jit(jax.vmap(trial.env.statistics))(trial.many).items():
+        if not np.isfinite(values).all():
+            yield f"{name!r} is not finite on {int((~np.isfinite(values)).sum())} of {MANY_LEVELS} levels"
 
 
 def round_trip(trial: Trial) -> Iterator[str]:
@@ -191,7 +211,7 @@ CLAUSES: dict[str, Callable[[Trial], Iterator[str]]] = {
     "reset forgets": reset_forgets,
     "can be scanned": can_be_scanned,
     "same key, same steps": same_key_same_steps,
-    "no NaN": no_nan,
+    "finite": finite,
     "time limit": time_limit,
     "one end": one_end,
     "zero sum": zero_sum,

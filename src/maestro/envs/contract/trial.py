@@ -1,4 +1,4 @@
-"""What the contract's clauses look at: a game's levels, a few steps without jit, a long jitted run."""
+"""What the contract's clauses look at: a game's levels, a few steps without jit, a long jitted play."""
 
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -11,11 +11,12 @@ import numpy as np
 from maestro.envs.base import Discrete
 
 NUM_STEPS = 500  # steps that two instances must share
-NUM_LEVELS = 2
+NUM_LEVELS = 2  # played without jit, step by step
+MANY_LEVELS = 128  # played in one jitted program: a game may break on some levels only
 NEAR = {"rtol": 1e-5, "atol": 1e-6}  # rounding that jit and vmap may add to reals
 
 
-class NoRun(Exception):
+class NoPlay(Exception):
     """The game cannot be played at all."""
 
 
@@ -47,18 +48,29 @@ class Trial:
         return jax.jit(lambda *args: self.env.step(*args))
 
     @cached_property
-    def run(self) -> dict[str, np.ndarray]:
-        """Some hundred jitted steps on each level, longer than their limits; see `run_of`."""
+    def many(self) -> Any:
+        """Many levels as one tree, each leaf [levels, ...]."""
+        return sample_many(self.env)
+
+    @cached_property
+    def long_play(self) -> dict[str, np.ndarray]:
+        """Some hundred jitted steps on each of many levels, longer than their limits; see `play_long`."""
         try:
-            return run_of(self.env, self.levels)
+            return play_long(self.env, self.many)
         except Exception as error:
-            raise NoRun(f"raised {type(error).__name__}: {error}") from error
+            raise NoPlay(f"raised {type(error).__name__}: {error}") from error
 
 
 def sample_levels(env: Any) -> list[Any]:
     """The generator's levels for the first few keys."""
     sample = jax.jit(lambda key: env.sample_level(key))  # a trace of its own for every call
     return [sample(jax.random.key(number)) for number in range(NUM_LEVELS)]
+
+
+def sample_many(env: Any) -> Any:
+    """The generator's levels for many keys."""
+    keys = jnp.stack([jax.random.key(number) for number in range(MANY_LEVELS)])
+    return jax.jit(jax.vmap(lambda key: env.sample_level(key)))(keys)
 
 
 def random_actions(key: Any, env: Any) -> Any:
@@ -92,33 +104,36 @@ def digest(tree: Any) -> Any:
     return total
 
 
-def has_nan(tree: Any) -> Any:
-    """Whether any real number in the tree is not a number."""
+def any_of(tree: Any, odd: Any) -> Any:
+    """Whether any real number in the tree is `odd`: `jnp.isnan` or `jnp.isinf`."""
     reals = [x for x in map(jnp.asarray, jax.tree.leaves(tree)) if jnp.issubdtype(x.dtype, jnp.inexact)]
-    return jnp.any(jnp.array([jnp.any(jnp.isnan(x)) for x in reals] or [False]))
+    return jnp.any(jnp.array([jnp.any(odd(x)) for x in reals] or [False]))
 
 
-def run_of(env: Any, levels: list[Any]) -> dict[str, np.ndarray]:
-    """Arrays [levels, steps, ...]: reward, ends, age of the episode, NaN, and a digest of all outputs."""
-    num_steps = max(NUM_STEPS, *(int(level.time_limit) + 1 for level in levels))
+def play_long(env: Any, levels: Any) -> dict[str, np.ndarray]:
+    """Arrays [levels, steps, ...]: reward, ends, age of the episode, NaN, infinity, a digest of it all."""
+    num_steps = max(NUM_STEPS, int(jnp.max(levels.time_limit)) + 1)
 
     def step(level: Any, carry: Any, key: Any) -> Any:
         state, age = carry
         action_key, step_key, reset_key = jax.random.split(key, 3)
         result = env.step(step_key, level, state, random_actions(action_key, env))
         done = result[3] | result[4]
-        seen = {"digest": digest(result), "nan": has_nan(result), "reward": result[2], "age": age + 1}
+        seen = {"digest": digest(result), "reward": result[2], "age": age + 1}
+        seen |= {"nan": any_of(result, jnp.isnan), "infinite": any_of((*result[1:3], result[5]), jnp.isinf)}
         seen |= {"terminated": result[3], "truncated": result[4]}
         state = jax.tree.map(partial(jnp.where, done), env.reset(reset_key, level)[0], result[0])
         return (state, jnp.where(done, 0, age + 1)), seen
 
     @jax.jit
-    def run(level: Any, key: Any) -> Any:
-        first, _ = env.reset(key, level)
-        return jax.lax.scan(partial(step, level), (first, 0), jax.random.split(key, num_steps))[1]
+    def play(levels: Any, key: Any) -> Any:
+        def one(level: Any) -> Any:
+            first, _ = env.reset(key, level)
+            return jax.lax.scan(partial(step, level), (first, 0), jax.random.split(key, num_steps))[1]
 
-    runs = [jax.tree.map(np.asarray, run(level, jax.random.key(0))) for level in levels]
-    return jax.tree.map(lambda *xs: np.stack(xs), *runs)
+        return jax.vmap(one)(levels)
+
+    return jax.tree.map(np.asarray, play(levels, jax.random.key(0)))
 
 
 def shapes_of(tree: Any) -> Any:
@@ -134,7 +149,8 @@ def difference(one: Any, other: Any, exact: bool = False) -> str | None:
     for (path, a), b in pairs:
         a, b = (jax.random.key_data(x) if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else x for x in (a, b))
         real = jnp.issubdtype(jnp.asarray(a).dtype, jnp.inexact) and not exact
-        same = np.allclose(a, b, equal_nan=True, **NEAR) if real else np.array_equal(a, b)
+        nan = jnp.issubdtype(jnp.asarray(a).dtype, jnp.inexact)  # equal to itself: another clause names it
+        same = np.allclose(a, b, equal_nan=True, **NEAR) if real else np.array_equal(a, b, equal_nan=nan)
         if shapes_of(a) != shapes_of(b) or not same:
             return f"leaf {jax.tree_util.keystr(path) or 'itself'}"
     return None

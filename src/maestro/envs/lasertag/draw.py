@@ -112,7 +112,7 @@ def _draw_agent(image: np.ndarray, scale: int, state: State, seat: int) -> None:
 
 
 def _offsets(scale: int) -> tuple[np.ndarray, np.ndarray]:
-    """Row and column of the pixels of a cell relative to its centre, in cells."""
+    """Row and column of the pixels of a cell relative to its center, in cells."""
     along = (np.arange(scale) + 0.5) / scale - 0.5
     return along[:, None] + 0 * along[None, :], along[None, :] + 0 * along[:, None]
 

@@ -58,7 +58,7 @@ def random_cells(key: PRNGKeyArray, size: Any, num_walls: Any) -> tuple[Any, Boo
     """Two distinct inner cells [2, 2], and `num_walls` of the others as a grid, all equally likely.
 
     Each cell draws 24 random bits, and its number is put behind them, so that no two are equal and
-    to sort is enough: the least two are the starts, the next ones walls. Cells beyond the level come last.
+    sorting is enough: the two smallest are the starts, the next ones walls. Cells beyond the level come last.
     """
     cells = jnp.arange(MAX_SIZE * MAX_SIZE, dtype=jnp.uint32)
     inside = (cells // MAX_SIZE < size) & (cells % MAX_SIZE < size)

@@ -1,4 +1,4 @@
-"""Scripted players of LaserTag, the first co-players that no training ever sees.
+"""Scripted players of LaserTag: opponents that no training ever sees.
 
 All but the hunter know only what an agent sees, its 5 x 5 view; the hunter sees the whole game.
 """
@@ -50,14 +50,14 @@ class Turret:
         return ~memory, jnp.where(turns, TURN_RIGHT, SHOOT)
 
 
-HESITATION = 0.1  # how often the hunter waits, lest two players circle a wall for ever
+HESITATION = 0.1  # how often the hunter waits, so that two players do not circle a wall forever
 STRAIGHT, FOLLOWING, TURNED = range(3)
 
 
 @register_static
 @dataclass(frozen=True)
 class WallFollower:
-    """Keeps a wall to its right and shoots at whom it meets."""
+    """Keeps a wall to its right and shoots at whoever it meets."""
 
     name: str = "wall-follower"
 

@@ -1,0 +1,93 @@
+"""What the command line says of who won, and of how long it will take."""
+
+import pytest
+
+from ledger import AGENT, Always, students
+from maestro.cli import duel, launch
+from maestro.cli.progress import Progress, duration, line
+from maestro.config import TINY
+from maestro.games import Game
+from maestro.runs import folder as run_folder
+from maestro.runs import summary
+from probes import RockPaperScissors, experiment, with_changes
+from runs_helpers import Listener
+
+GAME = Game("rock-paper-scissors", RockPaperScissors, type(AGENT), {"tiny": TINY})
+PAPER, SCISSORS = Always(1, "paper"), Always(2, "scissors")
+
+
+def test_the_wins_of_many_duels_are_counted_for_whom_they_belong_to(capsys) -> None:
+    duel.count(GAME, 0, "random", [PAPER, SCISSORS], 4)
+    duel.count(GAME, 0, "random", [SCISSORS, PAPER], 4)
+    duel.count(GAME, 0, "random", [PAPER, PAPER], 4)
+    assert capsys.readouterr().out.splitlines() == [
+        "4 games: A paper won 0, B scissors won 4, drawn 0",
+        "4 games: A scissors won 4, B paper won 0, drawn 0",
+        "4 games: A paper won 0, B paper won 0, drawn 4",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("players", "told"),
+    [([PAPER, SCISSORS], "B scissors won"), ([SCISSORS, PAPER], "A scissors won"), ([PAPER] * 2, "a draw")],
+)
+def test_a_single_duel_says_who_won_after_how_many_steps(capsys, players, told) -> None:
+    duel.play(GAME, 0, "random", players, None, 12.0)
+    assert capsys.readouterr().out.splitlines()[-1] == f"{told} after 1 steps"
+
+
+def test_the_end_of_a_run_says_how_often_the_students_have_won(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(summary, "LAST_LEVELS", 4)
+    config = with_changes(GAME.presets["tiny"], seeds=2, agent=AGENT)
+    exp, folder = experiment(env=RockPaperScissors(), agent=AGENT), run_folder.claim(tmp_path / "run")
+    run_folder.begin(folder, config)
+    run_folder.furnish(folder, config, "cpu")
+    reporter = Listener()
+    launch.finish(launch.Job(GAME, config), folder, exp, students([2, 0], [1, 1]), reporter)
+    lines = reporter.said[0].splitlines()
+    assert lines[1] == "The trained student against its own first co-player, on 8 unseen games:"
+    assert lines[2] == "  won 4, drawn 0, lost 4 (won 22% to 78%, 95 % confidence)"
+    assert sorted(path.name for path in folder.agents.glob("*.json")) == ["student-0.json", "student-1.json"]
+
+
+STATUS = {
+    "updates": 30,
+    "total": 120,
+    "speed": 0.5,
+    "steps_per_second": 1024.0,
+    "return": -0.25,
+    "skipped": 2,
+}
+
+
+def test_a_line_tells_progress_speed_and_the_time_that_is_left() -> None:
+    assert line(STATUS) == (
+        "update 30/120 (25%) | 0.50 updates/s, 1,024 steps/s | 3m00s left | return -0.25 | 2 updates skipped"
+    )
+    assert line({"updates": 0, "total": 9, "return": None, "fill": 0.5}) == "update 0/9 (0%) | fill 50%"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "0s"),
+        (59.9, "59s"),
+        (60.0, "1m00s"),
+        (3599.0, "59m59s"),
+        (3600.0, "1h00m"),
+        (90_061.0, "25h01m"),
+        (-3.0, "0s"),
+    ],
+)
+def test_a_duration_is_told_in_its_two_largest_units(seconds, text) -> None:
+    assert duration(seconds) == text
+
+
+def test_without_a_terminal_a_line_is_printed_only_every_few_seconds(capsys, monkeypatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("maestro.cli.progress.time.monotonic", lambda: now)
+    progress = Progress()
+    for now in (100.0, 109.9, 110.0, 110.1, 125.0):
+        progress.show({"updates": round(now), "total": 1000})
+    told = [text.split("/")[0] for text in capsys.readouterr().out.splitlines()]
+    assert told == ["update 100", "update 110", "update 125"]

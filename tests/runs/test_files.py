@@ -1,0 +1,36 @@
+"""Files are written as a whole or not at all, and logs can be put back."""
+
+import os
+
+import pytest
+
+from maestro.runs import files
+
+
+def test_a_file_that_cannot_be_completed_leaves_the_old_one_and_nothing_else(tmp_path, monkeypatch) -> None:
+    path = tmp_path / "status.json"
+    files.write_file(path, b"old")
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        files.write_file(path, b"new")
+    assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["status.json"]
+    files.write_file(path, b"newer", durable=False)
+    assert path.read_bytes() == b"newer" and os.listdir(tmp_path) == ["status.json"]
+
+
+def test_a_log_grows_by_lines_and_is_put_back_to_where_it_stood(tmp_path) -> None:
+    path = tmp_path / "log.jsonl"
+    assert files.file_size(path) == 0
+    files.truncate(path, 7)
+    assert not path.exists()
+    files.append(path, {"updates": 1})
+    before = files.file_size(path)
+    files.append(path, {"updates": 2})
+    assert path.read_text() == '{"updates": 1}\n{"updates": 2}\n'
+    files.truncate(path, before)
+    files.truncate(path, 1000)
+    assert path.read_text() == '{"updates": 1}\n'
