@@ -8,12 +8,14 @@ Each run is what `make test` runs, as a background job of a shell, where SIGINT 
 """
 
 import argparse
+import os
 import shlex
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -42,7 +44,13 @@ def busy(number: int) -> Iterator[None]:
 
 def in_background(words: list[str]) -> int:
     """The exit code of a background job; a shell without a terminal lets those ignore SIGINT."""
-    return subprocess.run(["bash", "-c", f"{shlex.join(words)} & wait $!"], cwd=ROOT, check=False).returncode
+    line = f"{shlex.join(words)} & wait $!"
+    job = subprocess.Popen(["bash", "-c", line], cwd=ROOT, start_new_session=True)
+    try:
+        return job.wait()
+    finally:
+        with suppress(ProcessLookupError):  # nothing is left of it
+            os.killpg(job.pid, signal.SIGTERM)
 
 
 def main() -> int:
@@ -52,6 +60,7 @@ def main() -> int:
     parser.add_argument("--busy", action="store_true", help=f"beside {BUSY} processes that never rest")
     options, rest = parser.parse_known_args()
     words = [*command(), *rest]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nothing is left running
     with busy(BUSY if options.busy else 0):
         for number in range(1, options.times + 1):
             began = time.monotonic()

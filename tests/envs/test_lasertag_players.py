@@ -50,6 +50,7 @@ def test_the_hunter_shoots_when_the_other_is_ahead_with_a_clear_line(facing):
 
 def test_the_hunter_does_not_shoot_at_a_wall_or_point_blank():
     assert SHOOT not in chosen(scene(["A#.B", "...."], ("right", "up")))
+    assert SHOOT not in chosen(scene(["A.#.B", "....."], ("right", "up")))
     assert SHOOT not in chosen(scene(["AB..", "...."], ("right", "up")))
 
 

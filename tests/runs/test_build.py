@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import jax
@@ -238,3 +238,13 @@ def test_a_level_too_long_for_a_file_of_settings_is_refused(tmp_path):
     assert problems(RACE, level=str(path)) == [
         f"level: {str(path)!r} is too long to be kept among the settings of a run"
     ]
+
+
+def test_a_game_may_say_that_its_levels_are_few():
+    @dataclass(frozen=True)
+    class FewLevels(Race):
+        num_levels = 3
+
+    config = replace(RACE.presets["tiny"], environment=FewLevels())
+    assert build.experiment(RACE, config).teacher.num_levels == 3
+    assert build.experiment(RACE, RACE.presets["tiny"]).teacher.num_levels is None

@@ -59,7 +59,7 @@ def main(arguments: list[str]) -> None:
     words = [word for word in arguments if word not in HELP]
     typed = typed_game(words)
     game = find_game("game", typed)
-    own, given, problems = split(Options, words, settings_of(game), typed)
+    own, given, problems = split(Options, words, game.presets[usual_preset(game)], typed)
     options = tyro.cli(Options, prog=PROG, args=own)
     if len(words) < len(arguments):
         from maestro.cli.settings_help import show_help
@@ -84,11 +84,6 @@ def typed_game(words: list[str]) -> str:
     if words and not words[0].startswith("-"):
         return words[0]
     return tyro.cli(Options, prog=PROG, args=split(Options, words, RunConfig())[0]).game
-
-
-def settings_of(game: Game) -> RunConfig:
-    """The settings of a game, to see which ones there are."""
-    return game.presets[usual_preset(game)]
 
 
 def usual_preset(game: Game) -> str:

@@ -34,6 +34,9 @@ class Environment(Protocol):
 
     `reset` and `step` take the level explicitly, as in T: S x A x Theta -> S, and never
     reset by themselves: the caller does. All methods can be jitted and vmapped.
+
+    Two more may be there: `num_levels`, how many levels exist if they are few, and
+    `problems()`, a line for each two settings that do not go together.
     """
 
     @property

@@ -44,7 +44,7 @@ class Levels:
 
     def spelled(self, name: str) -> str | None:
         """The name of a known level as it is spelled, in whatever case it was given."""
-        return {known.lower(): known for known in self.names}.get(name.lower())
+        return {known.lower(): known for known, _ in self.named}.get(name.lower())
 
     def load(self, name: str) -> Level:
         """A level by its name; an unknown one raises an error that names the nearest."""

@@ -125,7 +125,7 @@ def experiment(game: Game, config: RunConfig, method: Method | None = None) -> E
         generate=env.sample_level if level is None else lambda key: level,
         workers=config.ppo.workers,
         max_members=population_size(config.schedule),
-        num_levels=None if level is None else 1,
+        num_levels=getattr(env, "num_levels", None) if level is None else 1,
     )
     return Experiment(env, agent, teacher, config.ppo, config.schedule)
 

@@ -5,7 +5,7 @@ import platform
 import shutil
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,14 @@ config.toml: every setting; about.json: versions and device; status.json: how fa
 metrics.jsonl: a line per window of updates; evaluation.jsonl: games against fixed opponents.
 checkpoints/: `maestro resume` starts from the newest; agents/: trained students, for `maestro duel`.
 """
+FILES = {
+    "config": "config.toml",
+    "status": "status.json",
+    "metrics": "metrics.jsonl",
+    "evaluation": "evaluation.jsonl",
+    "checkpoints": "checkpoints",
+    "agents": "agents",
+}
 PACKAGES = ("jax", "jaxlib", "flax", "optax", "numpy", "safetensors")
 
 
@@ -35,30 +43,16 @@ class RunFolder:
     """The paths of one run."""
 
     path: Path
+    config: Path = field(init=False)
+    status: Path = field(init=False)
+    metrics: Path = field(init=False)
+    evaluation: Path = field(init=False)
+    checkpoints: Path = field(init=False)
+    agents: Path = field(init=False)
 
-    @property
-    def config(self) -> Path:
-        return self.path / "config.toml"
-
-    @property
-    def checkpoints(self) -> Path:
-        return self.path / "checkpoints"
-
-    @property
-    def metrics(self) -> Path:
-        return self.path / "metrics.jsonl"
-
-    @property
-    def evaluation(self) -> Path:
-        return self.path / "evaluation.jsonl"
-
-    @property
-    def agents(self) -> Path:
-        return self.path / "agents"
-
-    @property
-    def status(self) -> Path:
-        return self.path / "status.json"
+    def __post_init__(self) -> None:
+        for name, file in FILES.items():
+            object.__setattr__(self, name, self.path / file)
 
 
 def claim(path: Path) -> RunFolder:
