@@ -160,6 +160,12 @@ def restorable(path, config):
     return len(manifests)
 
 
+def beside_tests(*more):
+    """A search path of Python that finds the helpers of the tests, before what was there already."""
+    own = [*map(str, more), str(Path(__file__).parent)]
+    return os.pathsep.join([*own, *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
 def environment(**more):
     """Of another process: programs compiled quickly, and kept; the games of this folder within reach."""
     flags = {**QUICK, "xla_cpu_multi_thread_eigen": False}
@@ -167,7 +173,7 @@ def environment(**more):
     cache = {
         "JAX_COMPILATION_CACHE_DIR": str(CACHE),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1",
-        "PYTHONPATH": str(Path(__file__).parent),
+        "PYTHONPATH": beside_tests(),
     }
     return {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": quick, **cache, **more}
 

@@ -15,8 +15,8 @@ from maestro.runs import build
 from maestro.runs import folder as run_folder
 from maestro.settings import SettingsError
 from probes import RACE, Race, SmallAgent
+from runs_helpers import beside_tests, newest
 from runs_helpers import call as call_process
-from runs_helpers import newest
 
 MY_GAME = """
     from dataclasses import dataclass
@@ -255,7 +255,7 @@ def offer(name, value):
 def test_a_game_that_an_installed_package_offers_is_found_by_its_name(here):
     offer("sprint", "my_game:GAME")
     write("site/my_game", MY_GAME)
-    path = {"PYTHONPATH": os.pathsep.join([str(here / "site"), os.path.dirname(__file__)])}
+    path = {"PYTHONPATH": beside_tests(here / "site")}
     code, out, err = call_process("train", "--seeds", "3", "sprint", "--dry-run", **path)
     assert (code, err) == (0, "") and 'game = "sprint"' in out and "seeds = 3" in out
 

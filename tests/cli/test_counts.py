@@ -1,8 +1,11 @@
 """What the command line says of who won, and of how long it will take."""
 
+import json
+
 import pytest
 
 from ledger import AGENT, Always, students
+from maestro import cli
 from maestro.cli import duel, launch
 from maestro.cli.progress import Progress, duration, line
 from maestro.config import TINY
@@ -43,11 +46,18 @@ def test_the_end_of_a_run_says_how_often_the_students_have_won(tmp_path, monkeyp
     run_folder.begin(folder, config)
     run_folder.furnish(folder, config, "cpu")
     reporter = Listener()
-    launch.finish(launch.Job(GAME, config), folder, exp, students([2, 0], [1, 1]), reporter)
+    launch.finish(launch.Job(GAME, config), folder, exp, students([2, 1], [1, 1]), reporter)
     lines = reporter.said[0].splitlines()
     assert lines[1] == "The trained student against its own first co-player, on 8 unseen games:"
-    assert lines[2] == "  won 4, drawn 0, lost 4 (won 22% to 78%, 95 % confidence)"
+    assert lines[2] == "  won 4, drawn 4, lost 0 (won 22% to 78%, 95 % confidence)"
     assert sorted(path.name for path in folder.agents.glob("*.json")) == ["student-0.json", "student-1.json"]
+
+
+def test_every_sampled_level_is_another(capsys) -> None:
+    assert cli.run(["levels", "sample", "--game", "probes:RACE", "--count", "5", "--seed", "1"]) == 0
+    levels = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line]
+    assert [level["name"] for level in levels] == [f"1-000{i}" for i in range(5)]
+    assert len({level["number"] for level in levels}) > 3
 
 
 STATUS = {

@@ -12,6 +12,7 @@ import sys
 import termios
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -156,6 +157,21 @@ def test_two_requests_abort(tmp_path):
     assert read_status(RunFolder(path))["state"] == "running"
     assert "interrupted" in call("runs", path)[1]
     assert restorable(path, LONG_RUN)
+
+
+def test_who_only_looks_at_a_run_keeps_nobody_from_it(tmp_path, monkeypatch):
+    waits, release = threading.Event(), threading.Event()
+    monkeypatch.setattr(lock.time, "sleep", lambda _: (waits.set(), release.wait(PATIENCE)))
+    (tmp_path / "lock").touch()
+    with ThreadPoolExecutor(1) as thread:
+        with (tmp_path / "lock").open() as looking:
+            fcntl.flock(looking, fcntl.LOCK_SH)
+            holding = thread.submit(lock.hold, tmp_path)
+            assert waits.wait(PATIENCE)
+        release.set()
+        with holding.result(PATIENCE), pytest.raises(lock.Locked, match=f"in use by process {os.getpid()}"):
+            lock.hold(tmp_path)
+    assert not lock.is_held(tmp_path)
 
 
 class Ended(Exception):

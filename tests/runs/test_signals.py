@@ -22,15 +22,20 @@ def test_work_that_ends_within_the_grace_is_not_given_up() -> None:
         return finished(work)
 
     signals.finished = look
-    assert signals.run(lambda: looked.wait() and 7, grace=math.inf) == 7
+    try:
+        assert signals.run(lambda: looked.wait() and 7, grace=math.inf) == 7
+    finally:
+        looked.set()
 
 
 def test_work_that_takes_longer_is_given_up() -> None:
     signals, release = Signals(), threading.Event()
     signals.received, signals.at = signal.SIGTERM, time.monotonic()
-    with pytest.raises(Interrupted):
-        signals.run(release.wait)
-    release.set()
+    try:
+        with pytest.raises(Interrupted):
+            signals.run(release.wait)
+    finally:
+        release.set()
 
 
 def test_without_a_request_work_may_take_its_time_and_its_errors_are_told() -> None:

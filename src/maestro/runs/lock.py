@@ -30,13 +30,19 @@ def hold(folder: Path) -> TextIO:
 
 
 def taken(file: TextIO) -> bool:
-    """Whether the lock could be had; those who only look hold it for an instant, hence some attempts."""
-    for _ in range(5):
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except OSError:
-            time.sleep(0.05)
+    """Whether the lock could be had; those who only look share it for an instant, and are waited for."""
+    while not locked(file, fcntl.LOCK_EX):
+        if not locked(file, fcntl.LOCK_SH):
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def locked(file: TextIO, kind: int) -> bool:
+    """Whether a lock of this kind could be had at once."""
+    with suppress(OSError):
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+        return True
     return False
 
 
