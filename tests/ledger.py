@@ -25,6 +25,7 @@ BAD = 1000  # levels from this number on pay what is no number
 VALUE = 0.25  # that the student gives every state; co-players give another
 MEMBERS, SLOTS, WORKERS, PLAYLIST = 2, 8, 8, 4
 STEPS, LENGTH = 10, 4  # of a rollout, and of an episode
+NOW = 7  # cycles so far
 OUTCOMES = {0: 0.5, 1: 1.0, 2: 0.0}  # of the student, by the co-player's slot
 AGENT = MLP(layers=(4,), num_actions=3, inputs=9)
 
@@ -110,8 +111,8 @@ def experiment(offset: Any = 0, method="maestro", steps=STEPS, curriculum=(), **
     return probe_experiment(run, Ledger(), AGENT, generate)
 
 
-def crafted(exp, numbers=None):
-    """The student takes action 2, beats member 1 and loses to member 2.
+def crafted(exp, numbers=None, best=-jnp.inf):
+    """The student takes action 2, beats member 1 and loses to member 2; slot i was last chosen in cycle i.
 
     Slot k of buffer b holds the level 100 b + k + 1, unless other numbers are given.
     """
@@ -120,19 +121,28 @@ def crafted(exp, numbers=None):
     population = state.curriculum.population.replace(
         params=jax.tree.map(lambda *x: jnp.stack(x), *players), size=jnp.int32(MEMBERS)
     )
-    teacher = state.curriculum.replace(population=population, buffers=full(state.curriculum.buffers, numbers))
+    teacher = state.curriculum.replace(
+        population=population,
+        buffers=full(state.curriculum.buffers, numbers, best),
+        chosen_at=jnp.arange(len(players)),
+        cycle=jnp.int32(NOW),
+    )
     return state.replace(learner=state.learner.replace(params=players[0]), curriculum=teacher)
 
 
-def full(buffers, numbers):
-    """Buffers with a level in every slot, of which nothing is known yet."""
+def full(buffers, numbers, best):
+    """Buffers with a level in every slot, without scores; the best returns exceed the numbers by so much."""
     count, slots = buffers.score.shape
     own = 100 * jnp.arange(count)[:, None] + jnp.arange(1, slots + 1)[None, :]
     numbers = own if numbers is None else jnp.full((count, slots), numbers)
     levels = Level(numbers, jnp.full((count, slots), LENGTH))
     digest = jax.vmap(jax.vmap(level_buffer.digest))(levels)
     return buffers.replace(
-        levels=levels, digest=digest, score=jnp.zeros((count, slots)), size=jnp.full(count, slots)
+        levels=levels,
+        digest=digest,
+        score=jnp.zeros((count, slots)),
+        best_return=numbers + jnp.float32(best),
+        size=jnp.full(count, slots),
     )
 
 
@@ -152,12 +162,12 @@ class Cycle(NamedTuple):
 
 
 @functools.cache
-def program(explores, updates, **settings):
+def program(explores, updates, best, **settings):
     """One cycle of Algorithm 1, by `train.cycle` itself; what passes between its steps is looked at."""
 
     def traced(offset, numbers, coplayer):
         exp = experiment(offset, **settings)
-        state, seen = crafted(exp, numbers), {}
+        state, seen = crafted(exp, numbers, best), {}
         plan = EXPLORE if explores else training_plan(exp)
         with pytest.MonkeyPatch.context() as patch:
             for module, name in ((curriculum, "ask"), (train, "rollout"), (ppo, "batch_of")):
@@ -178,10 +188,10 @@ def noting(seen, name, real):
     return call
 
 
-def cycle(coplayer=1, offset=0, numbers=None, explores=False, updates=0, **settings):
+def cycle(coplayer=1, offset=0, numbers=None, explores=False, updates=0, best=-jnp.inf, **settings):
     """What a cycle does to the crafted state."""
     numbers = None if numbers is None else jnp.int32(numbers)
-    run = program(explores, updates, **settings)
+    run = program(explores, updates, best, **settings)
     return jax.device_get(run(jnp.int32(offset), numbers, jnp.asarray(coplayer, jnp.int32)))
 
 

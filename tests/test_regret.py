@@ -192,18 +192,20 @@ def test_replayed_levels_pool_their_episodes_over_workers(method, whose):
 
 @pytest.mark.parametrize("method", ["maestro", "plr-fsp"])
 @pytest.mark.parametrize("whose", COPLAYERS)
-def test_new_levels_pool_their_episodes_over_workers(method, whose):
+@pytest.mark.parametrize("queue", [1, Q])
+def test_new_levels_pool_their_episodes_over_workers(method, whose, queue):
     teacher, coplayer = teacher_of(method), COPLAYERS[whose]
     which = np.broadcast_to(np.asarray(curriculum.buffer_index(teacher, coplayer)), E)
     for seed in range(4):
         names = np.random.default_rng(seed).integers(0, 4, E)
         trajectory = random_trajectory(seed, 0.15)
         state = curriculum.init(teacher, jnp.zeros(1))
-        buffers = told(teacher, state, Task(coplayer, jnp.asarray(names)[None], None), trajectory)
+        levels = jnp.tile(jnp.asarray(names), (queue, 1))
+        buffers = told(teacher, state, Task(coplayer, levels, None), trajectory)
         for b in range(buffers.size.shape[0]):
             mine = [e for e in range(E) if which[e] == b]
-            workers = [worker(trajectory, e, 1) for e in mine]
-            playlists = [[int(names[e])] for e in mine]
+            workers = [worker(trajectory, e, queue) for e in mine]
+            playlists = [[int(names[e])] * queue for e in mine]
             expected = twin.pooled(twin.max_mc, workers, playlists, dict.fromkeys(range(4), -np.inf))
             expected = {name: result for name, result in expected.items() if result[1]}
             size = int(buffers.size[b])

@@ -9,6 +9,7 @@ from ledger import (
     BAD,
     LENGTH,
     MEMBERS,
+    NOW,
     OUTCOMES,
     PLAYLIST,
     STEPS,
@@ -21,7 +22,7 @@ from ledger import (
     experiment,
 )
 from maestro import cohort, curriculum, ppo, train
-from probes import QUICK, record
+from probes import QUICK, record, start
 
 EACH = np.array([1, 2, 0, 1, 1, 2, 0, 2])  # a co-player for each worker
 SIDE_BY_SIDE = {
@@ -172,6 +173,32 @@ def test_what_came_of_a_level_is_booked_in_its_slot_of_its_coplayers_buffer(name
         np.testing.assert_allclose(buffers.score[booked], buffers.levels.number[booked] - VALUE, rtol=1e-5)
 
 
+@pytest.mark.parametrize("best", [50, -50])
+def test_a_level_is_scored_by_the_best_return_that_was_ever_seen_on_it(best) -> None:
+    found = cycle(EACH, best=best)
+    buffers, finished = found.buffers, np.zeros(found.buffers.score.shape, bool)
+    finished[EACH, found.task.slots[: STEPS // LENGTH]] = True
+    expected = (buffers.levels.number + max(best, 0) - VALUE)[finished]
+    np.testing.assert_allclose(buffers.score[finished], expected, rtol=1e-5)
+    np.testing.assert_array_equal(buffers.best_return[finished], expected + VALUE)
+    assert (buffers.best_return[~finished] == (buffers.levels.number + best)[~finished]).all()
+
+
+def test_what_is_logged_of_the_teacher_is_what_it_knew_and_what_it_was_told(met) -> None:
+    """Whom it weighed how before the cycle; what the buffers hold after it."""
+    slot, found = met
+    metrics, after = found.metrics, found.after.curriculum
+    slots = np.arange(len(metrics.chosen_ago))
+    np.testing.assert_array_equal(metrics.chosen_ago, NOW - slots)
+    np.testing.assert_array_equal(after.chosen_at, np.where(slots == slot, NOW, slots))
+    assert after.cycle == NOW + 1
+    np.testing.assert_allclose(metrics.coplayer_weights, np.where((slots == 1) | (slots == 2), 0.5, 0))
+    np.testing.assert_allclose(metrics.coplayer_entropy, np.log(2), rtol=1e-6)
+    np.testing.assert_allclose(metrics.max_score, np.where(slots == slot, 7 - VALUE, 0))
+    np.testing.assert_array_equal(metrics.buffer_fill, 1)
+    assert metrics.trained and metrics.active
+
+
 def test_with_a_coplayer_for_each_worker_each_result_is_remembered_of_its_own() -> None:
     found = cycle(EACH)
     population = found.after.curriculum.population
@@ -245,3 +272,19 @@ def test_the_turnover_is_the_share_of_new_levels_that_were_stored(explores) -> N
     found = cycle(1, offset=500, explores=explores, kind="parallel")
     numbers = found.task.levels.number[0, :WORKERS]
     assert found.metrics.turnover == len(set(numbers)) / WORKERS
+
+
+def test_the_keys_of_seeds_of_the_coin_and_of_first_parameters_are_all_different() -> None:
+    """A seed's key depends on the seed alone, wherever it stands in a cohort."""
+    seen = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ppo, "init", listening(seen, ppo.init))
+        state = start(experiment(), 3, 2)
+        jax.effects_barrier()
+    keys = [tuple(key.tolist()) for key in jax.random.key_data(jnp.append(state.seeds.key, state.key))]
+    assert len(seen) == 2 and len({*keys, *seen}) == 5
+    again = start(experiment(), 4, 1)
+    assert jax.random.key_data(again.seeds.key[0]).tolist() == list(keys[1])
+    assert equal(
+        *(jax.tree.map(lambda x, i=i: x[i], s.seeds.learner.params) for s, i in ((state, 1), (again, 0)))
+    )

@@ -11,11 +11,11 @@ import pytest
 from flax.struct import PyTreeNode
 
 from maestro.envs.base import Discrete
-from maestro.envs.players import Sight
+from maestro.envs.players import Random, Sight
 from maestro.evaluation.opponents import trained
-from maestro.evaluation.play import both_seats, step_bound
+from maestro.evaluation.play import both_seats, episode, step_bound
 from maestro.evaluation.statistics import shares
-from probes import QUICK, Level, Probe, Race, SmallAgent, image
+from probes import QUICK, Level, Probe, Race, RockPaperScissors, SmallAgent, image
 
 STEPS = 8
 
@@ -94,6 +94,17 @@ def test_the_stronger_player_wins_more_from_both_seats() -> None:
     results = np.asarray(play(Race(), Guesser(0.8), Guesser(0.3), count=512))
     for seat in (results[::2], results[1::2]):
         assert np.mean(seat == 1) > np.mean(seat == -1) + 0.3
+
+
+def test_players_and_the_game_draw_by_keys_of_their_own() -> None:
+    """Two who are undecided do not always do the same, nor the same at every step or on every level."""
+    player, bare = Random(Discrete(3)), Level(jnp.int32(0), jnp.int32(40))
+    games = [
+        episode(jax.random.key(seed), RockPaperScissors(40), bare, player, player, 40) for seed in (0, 1)
+    ]
+    one, other = (np.asarray(game.actions) for game in games)
+    assert 0.1 < np.mean(one[:, 0] == one[:, 1]) < 0.6
+    assert (one != other).any() and (one[1:] != one[:-1]).any(axis=1).mean() > 0.5
 
 
 def test_equal_players_win_equally_often() -> None:

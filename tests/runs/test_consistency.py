@@ -2,7 +2,8 @@
 
 import pytest
 
-from maestro.runs.build import configure
+from maestro.runs.build import configure, experiment
+from maestro.runs.memory import estimate
 from maestro.settings import SettingsError
 from probes import RACE
 
@@ -17,3 +18,12 @@ def test_both_seats_double_the_sequences_that_minibatches_must_divide() -> None:
         configure(RACE, TINY, changes)
     with pytest.raises(SettingsError, match="4 does not divide the 6 sequences"):
         configure(RACE, TINY, SELF_PLAY | {"ppo": {"workers": 3, "minibatches": 4}})
+
+
+def test_playing_new_and_stored_levels_side_by_side_needs_more_memory_if_levels_are_stored() -> None:
+    def need(method, kind):
+        config = configure(RACE, TINY, {"method": method, "schedule": {"kind": kind}})
+        return estimate(config, experiment(RACE, config))
+
+    assert need("maestro", "parallel") > need("maestro", "coin")
+    assert need("dr-fsp", "parallel") == need("dr-fsp", "coin")
