@@ -26,6 +26,7 @@ VALUE = 0.25  # that the student gives every state; co-players give another
 MEMBERS, SLOTS, WORKERS, PLAYLIST = 2, 8, 8, 4
 STEPS, LENGTH = 10, 4  # of a rollout, and of an episode
 NOW = 7  # cycles so far
+EACH = np.array([1, 2, 0, 1, 1, 2, 0, 2])  # a co-player for each worker
 OUTCOMES = {0: 0.5, 1: 1.0, 2: 0.0}  # of the student, by the co-player's slot
 AGENT = MLP(layers=(4,), num_actions=3, inputs=9)
 

@@ -58,8 +58,20 @@ def name(row: dict) -> str:
     return "-".join([row["method"], *map(str, row["schedule"].values()), f"{row['seeds']}-seeds"])
 
 
+def is_short(row: dict) -> bool:
+    """One row of each method, and one of several seeds; `make test-long` takes all of them."""
+    kind = "parallel" if row["method"].startswith("maestro") else "coin"
+    return row in EXTRA[1:2] or (
+        "curriculum" not in row and (row["schedule"], row["seeds"]) == ({"kind": kind}, 1)
+    )
+
+
+EXTRA = [row for row in GOLDEN["rows"] if "curriculum" in row]
+ROWS = [pytest.param(row, marks=[] if is_short(row) else pytest.mark.long) for row in GOLDEN["rows"]]
+
+
 @pytest.mark.skipif(not same_rounding(), reason="the golden is of another jax or another kind of CPU")
-@pytest.mark.parametrize("row", GOLDEN["rows"], ids=name)
+@pytest.mark.parametrize("row", ROWS, ids=name)
 def test_the_state_after_20_cycles_is_what_it_was(row: dict) -> None:
     state = trained(row)
     assert int(state.updates) == row["updates"]

@@ -166,6 +166,21 @@ def test_an_environment_plays_the_same_however_many_others_there_are(per_worker:
     np.testing.assert_allclose(few.value, many.value[:, :4], atol=1e-6)
 
 
+def test_a_coplayer_for_each_environment_sees_and_remembers_its_own_seat() -> None:
+    """Equal co-players for each environment play as one for all does."""
+    agent = SmallAgent()
+    student, coplayer = (agent.init(jax.random.key(s)) for s in (0, 1))
+    each = jax.tree.map(lambda x: jnp.stack([x] * ENVS), coplayer)
+
+    def run(other, per_worker):
+        players, options = (student, other), {"per_worker": per_worker, "both_seats": True}
+        return rollout(jax.random.key(4), Counter(), agent, players, queue, ENVS, STEPS, **options)
+
+    one, many = jax.jit(lambda: (run(coplayer, False), run(each, True)), compiler_options=QUICK)()
+    np.testing.assert_array_equal(one.action, many.action)
+    np.testing.assert_allclose(one.log_prob, many.log_prob, atol=1e-6)
+
+
 def test_domain_randomisation_gets_a_fresh_level_at_every_episode() -> None:
     trajectory = play(Numbered(), lambda key, env, finished: Level(draw(key), jnp.int32(2)), num_envs=4)
     numbers = np.asarray(trajectory.obs[:, :, 0, 0, 0])

@@ -342,6 +342,7 @@ def test_a_configuration_is_read_back_exactly_as_it_was_written(changes, preset)
 
 
 @given(st.text())
+@example('"\\" and \\U0001f600')
 @example("0.5, " * 30)
 @example("{}\n" + "." * 30)
 def test_any_text_can_be_written_as_toml(text):

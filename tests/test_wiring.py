@@ -1,30 +1,23 @@
-"""A cycle through the real wiring: who plays whom on which level, and what is learned, kept and logged."""
+"""A cycle through the real wiring: who plays whom, what is learned, remembered and logged."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from ledger import (
     BAD,
+    EACH,
     LENGTH,
     MEMBERS,
     NOW,
     OUTCOMES,
-    PLAYLIST,
     STEPS,
     VALUE,
     WORKERS,
-    certain,
-    crafted,
     cycle,
     equal,
-    experiment,
 )
-from maestro import cohort, curriculum, ppo, train
-from probes import QUICK, record, start
 
-EACH = np.array([1, 2, 0, 1, 1, 2, 0, 2])  # a co-player for each worker
 SIDE_BY_SIDE = {
     "one co-player": {"coplayer": 1},
     "one for each worker": {"coplayer": np.concatenate([EACH, EACH[::-1]])},
@@ -108,82 +101,6 @@ def test_targets_are_discounted_returns_with_the_students_own_values(met) -> Non
     np.testing.assert_allclose(found.batch.value, VALUE, rtol=1e-6)
 
 
-EVEN = (("staleness", 1.0), ("member_buffer_size", 64))  # a large buffer in which all levels are alike
-
-
-@pytest.mark.parametrize("steps", [8, 10])
-@pytest.mark.parametrize("playlist", [2, 4])
-def test_the_clock_moves_by_the_levels_that_were_started(steps, playlist) -> None:
-    """An episode that ends with the last step starts no other."""
-    found = cycle(1, steps=steps, curriculum=(("playlist", playlist), *EVEN))
-    started = min(playlist, -(-steps // LENGTH))
-    clock = np.zeros(len(found.buffers.clock), int)
-    clock[1] = WORKERS * started
-    np.testing.assert_array_equal(found.buffers.clock, clock)
-    stamped = np.zeros(found.buffers.played.shape, int)
-    stamped[1, found.task.slots[:started]] = clock[1]
-    np.testing.assert_array_equal(found.buffers.played, stamped)
-    assert started == playlist or (stamped[1, found.task.slots[started:]] == 0).any()
-
-
-@pytest.mark.parametrize("coplayer", [1, EACH], ids=["one co-player", "one for each worker"])
-def test_every_worker_has_a_queue_of_its_own(coplayer) -> None:
-    slots = cycle(coplayer, curriculum=EVEN).task.slots
-    assert slots.shape == (PLAYLIST, WORKERS) and len(set(map(tuple, slots.T))) == WORKERS
-    assert len(set(slots.ravel())) > PLAYLIST
-
-
-def test_new_levels_move_the_clock_once_each() -> None:
-    found = cycle(1, kind="parallel", offset=500)
-    assert found.buffers.clock[1] == WORKERS * (1 + -(-STEPS // LENGTH))
-    assert cycle(1, explores=True).buffers.clock.tolist() == [0, WORKERS, 0, 0, 0]
-
-
-BOOKS = {
-    "one co-player": {"coplayer": 2},
-    "one for each worker": {"coplayer": EACH},
-    "side by side": {"coplayer": 2, "kind": "parallel"},
-    "side by side, one for each worker": SIDE_BY_SIDE["one for each worker"] | {"kind": "parallel"},
-    "one shared buffer": {"coplayer": 2, "method": "plr-fsp"},
-    "positive value loss": {"coplayer": EACH, "curriculum": (("score", "positive_value_loss"),)},
-}
-
-
-@pytest.mark.parametrize("name", BOOKS)
-def test_what_came_of_a_level_is_booked_in_its_slot_of_its_coplayers_buffer(name) -> None:
-    found = cycle(offset=500, **BOOKS[name])
-    coplayer = np.resize(BOOKS[name]["coplayer"], found.trajectory.num_envs)
-    whose = np.zeros_like(coplayer) if "shared" in name else coplayer
-    replayed, buffers, slots = found.task.levels.number[:, -WORKERS:], found.buffers, found.task.slots
-    np.testing.assert_array_equal(replayed, 100 * whose[None, -WORKERS:] + slots + 1)
-    booked = np.isfinite(buffers.best_return)
-    finished = np.zeros_like(booked)
-    finished[whose[-WORKERS:], slots[: STEPS // LENGTH]] = True
-    tried = dict.fromkeys(range(len(buffers.size)), ())
-    if "side by side" in name:
-        numbers = found.task.levels.number[0, :WORKERS]
-        tried |= {b: numbers[whose[:WORKERS] == b] for b in set(whose)}
-        finished |= buffers.levels.number >= 500
-        assert (buffers.levels.number >= 500).any()
-    assert all(set(n[n >= 500]) <= set(tried[b]) for b, n in enumerate(buffers.levels.number))
-    np.testing.assert_array_equal(booked, finished)
-    np.testing.assert_array_equal(buffers.best_return[booked], buffers.levels.number[booked])
-    np.testing.assert_array_equal(buffers.score != 0, booked)
-    if "loss" not in name:
-        np.testing.assert_allclose(buffers.score[booked], buffers.levels.number[booked] - VALUE, rtol=1e-5)
-
-
-@pytest.mark.parametrize("best", [50, -50])
-def test_a_level_is_scored_by_the_best_return_that_was_ever_seen_on_it(best) -> None:
-    found = cycle(EACH, best=best)
-    buffers, finished = found.buffers, np.zeros(found.buffers.score.shape, bool)
-    finished[EACH, found.task.slots[: STEPS // LENGTH]] = True
-    expected = (buffers.levels.number + max(best, 0) - VALUE)[finished]
-    np.testing.assert_allclose(buffers.score[finished], expected, rtol=1e-5)
-    np.testing.assert_array_equal(buffers.best_return[finished], expected + VALUE)
-    assert (buffers.best_return[~finished] == (buffers.levels.number + best)[~finished]).all()
-
-
 def test_what_is_logged_of_the_teacher_is_what_it_knew_and_what_it_was_told(met) -> None:
     """Whom it weighed how before the cycle; what the buffers hold after it."""
     slot, found = met
@@ -197,94 +114,3 @@ def test_what_is_logged_of_the_teacher_is_what_it_knew_and_what_it_was_told(met)
     np.testing.assert_allclose(metrics.max_score, np.where(slots == slot, 7 - VALUE, 0))
     np.testing.assert_array_equal(metrics.buffer_fill, 1)
     assert metrics.trained and metrics.active
-
-
-def test_with_a_coplayer_for_each_worker_each_result_is_remembered_of_its_own() -> None:
-    found = cycle(EACH)
-    population = found.after.curriculum.population
-    met = np.bincount(EACH, minlength=len(population.games)) * (STEPS // LENGTH)
-    np.testing.assert_array_equal(population.games, met)
-    for slot, outcome in OUTCOMES.items():
-        assert (population.results[slot, : met[slot]] == outcome).all()
-    assert found.metrics.coplayer == EACH[-1]
-
-
-CYCLES = 3
-OF_TEACHER = ("choose", "ask", "ask_new", "ask_replay")
-KEYS = dict.fromkeys(OF_TEACHER, curriculum) | {"rollout": train, "update": ppo}  # who is given a key
-
-
-def two_students(exp):
-    """Two seeds whose students take actions 2 and 0; the only member takes action 1."""
-    one = crafted(exp)
-    population = one.curriculum.population.replace(size=jnp.int32(1))
-    one = one.replace(curriculum=one.curriculum.replace(population=population))
-    both = jax.tree.map(lambda x: jnp.stack([x, x]), one)
-    students = jax.tree.map(lambda *x: jnp.stack(x), certain(2, VALUE), certain(0, VALUE))
-    both = both.replace(
-        learner=both.learner.replace(params=students), key=jax.random.split(jax.random.key(8), 2)
-    )
-    return cohort.Cohort(both, jax.random.key(9), jnp.int32(0), jnp.int32(0))
-
-
-@pytest.fixture(scope="module")
-def two_seeds():
-    """(states, metrics, the keys of each function) of a few cycles by `cohort.train_step` itself."""
-    exp, keys = experiment(kind="parallel"), {name: [] for name in KEYS}
-    with pytest.MonkeyPatch.context() as patch:
-        for name, module in KEYS.items():
-            patch.setattr(module, name, listening(keys[name], getattr(module, name)))
-        states, metrics, _ = record(exp, jax.jit(lambda: two_students(exp), compiler_options=QUICK)(), CYCLES)
-    return states, metrics, keys
-
-
-def listening(keys, real):
-    """The function itself; the keys that it is given are noted when it really happens."""
-
-    def call(key, *arguments, **more):
-        jax.debug.callback(lambda words: keys.append(tuple(words.tolist())), jax.random.key_data(key))
-        return real(key, *arguments, **more)
-
-    return call
-
-
-def test_each_seed_of_a_cohort_has_its_own_student_and_its_own_results(two_seeds) -> None:
-    (_, after, *_), (metrics, *_), _ = two_seeds
-    assert metrics.trained.all() and after.updates == after.cycles == 1
-    assert (metrics.won.tolist(), metrics.lost.tolist()) == ([1, 0], [0, 1])
-    assert after.seeds.curriculum.population.results[:, 1, 0].tolist() == [1, 0]
-    assert metrics.win_rate[:, 1].tolist() == [1, 0]
-
-
-def test_no_key_serves_two_purposes_two_seeds_or_two_cycles(two_seeds) -> None:
-    """Only the co-player is chosen twice by one key: to decide on the replay, and to play."""
-    states, _, keys = two_seeds
-    assert states[-1].updates == CYCLES
-    times = {name: len(found) for name, found in keys.items()}
-    assert times == {name: CYCLES * 2 * (2 if name == "choose" else 1) for name in KEYS}
-    assert all(len(set(found)) == CYCLES * 2 for found in keys.values())
-    assert len(set().union(*keys.values())) == CYCLES * 2 * len(KEYS)
-
-
-@pytest.mark.parametrize("explores", [True, False])
-def test_the_turnover_is_the_share_of_new_levels_that_were_stored(explores) -> None:
-    """All that were tried are worth more than all that is stored, and none is like another."""
-    found = cycle(1, offset=500, explores=explores, kind="parallel")
-    numbers = found.task.levels.number[0, :WORKERS]
-    assert found.metrics.turnover == len(set(numbers)) / WORKERS
-
-
-def test_the_keys_of_seeds_of_the_coin_and_of_first_parameters_are_all_different() -> None:
-    """A seed's key depends on the seed alone, wherever it stands in a cohort."""
-    seen = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ppo, "init", listening(seen, ppo.init))
-        state = start(experiment(), 3, 2)
-        jax.effects_barrier()
-    keys = [tuple(key.tolist()) for key in jax.random.key_data(jnp.append(state.seeds.key, state.key))]
-    assert len(seen) == 2 and len({*keys, *seen}) == 5
-    again = start(experiment(), 4, 1)
-    assert jax.random.key_data(again.seeds.key[0]).tolist() == list(keys[1])
-    assert equal(
-        *(jax.tree.map(lambda x, i=i: x[i], s.seeds.learner.params) for s, i in ((state, 1), (again, 0)))
-    )

@@ -64,6 +64,7 @@ def test_the_table_tells_running_finished_stopped_failed_interrupted_and_damaged
     make(tmp_path / "one-interrupted", state="running", updates=7, checkpoint=0, speed=1.25)
     make(tmp_path / "one-new")
     make(tmp_path / "one-damaged").config.write_text("seeds = [[[")
+    make(tmp_path / "one-newer").config.write_text("format = 999")
     running = make(tmp_path / "one-running", GAME.presets["fast"], state="running", updates=12)
     with lock.hold(running.path):
         code, out, _ = call(capsys, "runs", tmp_path)
@@ -74,6 +75,7 @@ def test_the_table_tells_running_finished_stopped_failed_interrupted_and_damaged
     assert "7/150" in line_of(out, "one-interrupted") and "tiny, 5 changed" in line_of(out, "one-finished")
     assert "0/150" in line_of(out, "one-new") and "interrupted" in line_of(out, "one-new")
     assert "damaged: config.toml" in line_of(out, "one-damaged")
+    assert "made by a newer version" in line_of(out, "one-newer")
     assert line_of(out, "one-running").split()[1:] == [
         "lasertag",
         "maestro",

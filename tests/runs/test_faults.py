@@ -13,6 +13,7 @@ import termios
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -119,29 +120,37 @@ def test_a_request_waits_for_a_chunk_only_so_long(tmp_path):
     assert GRACE < 10 and restorable(path, LONG_RUN) == 2
 
 
+@contextmanager
+def set_at_the_end():
+    """An event for which work in another thread waits as long as the test does, however that ends."""
+    event = threading.Event()
+    try:
+        yield event
+    finally:
+        event.set()
+
+
 def test_a_chunk_that_takes_too_long_is_dropped(tmp_path):
     trainer = trainer_on(tmp_path, SHORT_RUN)
-    release = threading.Event()
 
     def chunk(*_):
         trainer.signals.received, trainer.signals.at = signal.SIGTERM, time.monotonic() - GRACE
-        release.wait(PATIENCE)
+        release.wait()
 
     trainer.compile = lambda: chunk
-    with pytest.raises(Stopped, match="stopped at update 0; the chunk in progress took too long") as stop:
+    told = "stopped at update 0; the chunk in progress took too long"
+    with set_at_the_end() as release, pytest.raises(Stopped, match=told) as stop:
         trainer.run()
-    release.set()
     assert stop.value.code == 143 and restorable(trainer.folder.path, SHORT_RUN) == 1
 
 
 def test_a_request_during_the_last_comparison_is_heard_at_once(tmp_path):
     trainer = trainer_on(tmp_path, SHORT_RUN)
     trainer.run()
-    release = threading.Event()
     trainer.signals.received = signal.SIGINT
-    with pytest.raises(Stopped, match=r"stopped at update 8; only the film is missing$") as stop:
-        trainer.interruptible(lambda: release.wait(PATIENCE), "only the film is missing")
-    release.set()
+    told = r"stopped at update 8; only the film is missing$"
+    with set_at_the_end() as release, pytest.raises(Stopped, match=told) as stop:
+        trainer.interruptible(release.wait, "only the film is missing")
     assert stop.value.code == 130
 
 
@@ -160,10 +169,10 @@ def test_two_requests_abort(tmp_path):
 
 
 def test_who_only_looks_at_a_run_keeps_nobody_from_it(tmp_path, monkeypatch):
-    waits, release = threading.Event(), threading.Event()
-    monkeypatch.setattr(lock.time, "sleep", lambda _: (waits.set(), release.wait(PATIENCE)))
+    waits = threading.Event()
+    monkeypatch.setattr(lock.time, "sleep", lambda _: (waits.set(), release.wait()))
     (tmp_path / "lock").touch()
-    with ThreadPoolExecutor(1) as thread:
+    with ThreadPoolExecutor(1) as thread, set_at_the_end() as release:
         with (tmp_path / "lock").open() as looking:
             fcntl.flock(looking, fcntl.LOCK_SH)
             holding = thread.submit(lock.hold, tmp_path)

@@ -7,7 +7,7 @@ import pytest
 
 from maestro.config import EvaluationConfig, PPOConfig, RunConfig, ScheduleConfig
 from maestro.runs.trainer import evaluation_points, finite_mean, measured
-from runs_helpers import QuickTrainer, micro, new_folder
+from runs_helpers import QuickTrainer, micro, new_folder, newest
 
 
 @pytest.mark.parametrize(
@@ -65,3 +65,13 @@ def test_how_a_chunk_went_is_told_of_the_cycles_that_took_place() -> None:
 def test_where_nothing_was_measured_there_is_no_mean() -> None:
     assert finite_mean(np.array([np.nan, -np.inf])) is None
     assert finite_mean(np.array([1.0, np.inf, 2.0])) == 1.5
+
+
+def test_a_finished_run_that_is_resumed_changes_nothing(tmp_path) -> None:
+    config = micro("dr-fsp")
+    folder = new_folder(tmp_path / "run", config)
+    QuickTrainer(folder, config).run()
+    before = newest(folder.path)
+    assert len(before[2].splitlines()) == 2
+    QuickTrainer(folder, config).run()
+    assert newest(folder.path) == before

@@ -12,7 +12,7 @@ from maestro.cli.arguments import Mistake, parse
 from maestro.cli.progress import duration
 from maestro.runs import folder as run_folder
 from maestro.runs import lock
-from maestro.runs.folder import RunError, RunFolder
+from maestro.runs.folder import NewerRun, RunError, RunFolder
 
 COLUMNS = ("run", "game", "method", "preset", "seeds", "updates", "updates/s", "checkpoint", "state")
 
@@ -56,12 +56,15 @@ def table(
 def row(run: RunFolder) -> list[str]:
     """One run, as far as it can be read."""
     path = str(run.path)
+    unknown = [path, *["?"] * (len(COLUMNS) - 2)]
     try:
         _, raw = run_folder.read_settings(run.path)
         total, seeds = raw["schedule"]["total_updates"], raw["seeds"]
         game, method = str(raw["game"]), str(raw["method"])
+    except NewerRun:
+        return [*unknown, "made by a newer version"]
     except (RunError, KeyError, TypeError):
-        return [path, "?", "?", "?", "?", "?", "?", "?", "damaged: config.toml"]
+        return [*unknown, "damaged: config.toml"]
     status = run_folder.read_status(run)
     progress = f"{number(status, 'updates', '.0f') or 0}/{total}"
     return [path, game, method, preset(game, raw), str(seeds), progress, number(status, "speed", ".2f"),

@@ -38,6 +38,10 @@ class RunError(Exception):
     """Why a run folder cannot be used as asked."""
 
 
+class NewerRun(RunError):
+    """The run was made by a newer version."""
+
+
 @dataclass(frozen=True)
 class RunFolder:
     """The paths of one run."""
@@ -123,7 +127,7 @@ def read_settings(path: Path) -> tuple[RunFolder, dict[str, Any]]:
     try:
         return folder, versions.upgrade(toml.read(folder.config))
     except versions.TooNew as error:
-        raise RunError(f"{folder.config}: {error}") from None
+        raise NewerRun(f"{folder.config}: {error}") from None
     except SettingsError as error:
         raise RunError(f"{folder.config} is damaged:\n{error}") from None
 

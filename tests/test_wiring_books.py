@@ -1,0 +1,108 @@
+"""A cycle through the real wiring: which levels are played, and where what came of them is booked."""
+
+import numpy as np
+import pytest
+
+from ledger import (
+    EACH,
+    LENGTH,
+    OUTCOMES,
+    PLAYLIST,
+    STEPS,
+    VALUE,
+    WORKERS,
+    cycle,
+)
+
+EVEN = (("staleness", 1.0), ("member_buffer_size", 64))  # a large buffer in which all levels are alike
+
+
+@pytest.mark.parametrize("steps", [8, 10])
+@pytest.mark.parametrize("playlist", [2, 4])
+def test_the_clock_moves_by_the_levels_that_were_started(steps, playlist) -> None:
+    """An episode that ends with the last step starts no other."""
+    found = cycle(1, steps=steps, curriculum=(("playlist", playlist), *EVEN))
+    started = min(playlist, -(-steps // LENGTH))
+    clock = np.zeros(len(found.buffers.clock), int)
+    clock[1] = WORKERS * started
+    np.testing.assert_array_equal(found.buffers.clock, clock)
+    stamped = np.zeros(found.buffers.played.shape, int)
+    stamped[1, found.task.slots[:started]] = clock[1]
+    np.testing.assert_array_equal(found.buffers.played, stamped)
+    assert started == playlist or (stamped[1, found.task.slots[started:]] == 0).any()
+
+
+@pytest.mark.parametrize("coplayer", [1, EACH], ids=["one co-player", "one for each worker"])
+def test_every_worker_has_a_queue_of_its_own(coplayer) -> None:
+    slots = cycle(coplayer, curriculum=EVEN).task.slots
+    assert slots.shape == (PLAYLIST, WORKERS) and len(set(map(tuple, slots.T))) == WORKERS
+    assert len(set(slots.ravel())) > PLAYLIST
+
+
+def test_new_levels_move_the_clock_once_each() -> None:
+    found = cycle(1, kind="parallel", offset=500)
+    assert found.buffers.clock[1] == WORKERS * (1 + -(-STEPS // LENGTH))
+    assert cycle(1, explores=True).buffers.clock.tolist() == [0, WORKERS, 0, 0, 0]
+
+
+BOOKS = {
+    "one co-player": {"coplayer": 2},
+    "one for each worker": {"coplayer": EACH},
+    "side by side": {"coplayer": 2, "kind": "parallel"},
+    "side by side, one for each worker": {"coplayer": np.concatenate([EACH, EACH[::-1]]), "kind": "parallel"},
+    "one shared buffer": {"coplayer": 2, "method": "plr-fsp"},
+    "positive value loss": {"coplayer": EACH, "curriculum": (("score", "positive_value_loss"),)},
+}
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_what_came_of_a_level_is_booked_in_its_slot_of_its_coplayers_buffer(name) -> None:
+    found = cycle(offset=500, **BOOKS[name])
+    coplayer = np.resize(BOOKS[name]["coplayer"], found.trajectory.num_envs)
+    whose = np.zeros_like(coplayer) if "shared" in name else coplayer
+    replayed, buffers, slots = found.task.levels.number[:, -WORKERS:], found.buffers, found.task.slots
+    np.testing.assert_array_equal(replayed, 100 * whose[None, -WORKERS:] + slots + 1)
+    booked = np.isfinite(buffers.best_return)
+    finished = np.zeros_like(booked)
+    finished[whose[-WORKERS:], slots[: STEPS // LENGTH]] = True
+    tried = dict.fromkeys(range(len(buffers.size)), ())
+    if "side by side" in name:
+        numbers = found.task.levels.number[0, :WORKERS]
+        tried |= {b: numbers[whose[:WORKERS] == b] for b in set(whose)}
+        finished |= buffers.levels.number >= 500
+        assert (buffers.levels.number >= 500).any()
+    assert all(set(n[n >= 500]) <= set(tried[b]) for b, n in enumerate(buffers.levels.number))
+    np.testing.assert_array_equal(booked, finished)
+    np.testing.assert_array_equal(buffers.best_return[booked], buffers.levels.number[booked])
+    np.testing.assert_array_equal(buffers.score != 0, booked)
+    if "loss" not in name:
+        np.testing.assert_allclose(buffers.score[booked], buffers.levels.number[booked] - VALUE, rtol=1e-5)
+
+
+@pytest.mark.parametrize("best", [50, -50])
+def test_a_level_is_scored_by_the_best_return_that_was_ever_seen_on_it(best) -> None:
+    found = cycle(EACH, best=best)
+    buffers, finished = found.buffers, np.zeros(found.buffers.score.shape, bool)
+    finished[EACH, found.task.slots[: STEPS // LENGTH]] = True
+    expected = (buffers.levels.number + max(best, 0) - VALUE)[finished]
+    np.testing.assert_allclose(buffers.score[finished], expected, rtol=1e-5)
+    np.testing.assert_array_equal(buffers.best_return[finished], expected + VALUE)
+    assert (buffers.best_return[~finished] == (buffers.levels.number + best)[~finished]).all()
+
+
+def test_with_a_coplayer_for_each_worker_each_result_is_remembered_of_its_own() -> None:
+    found = cycle(EACH)
+    population = found.after.curriculum.population
+    met = np.bincount(EACH, minlength=len(population.games)) * (STEPS // LENGTH)
+    np.testing.assert_array_equal(population.games, met)
+    for slot, outcome in OUTCOMES.items():
+        assert (population.results[slot, : met[slot]] == outcome).all()
+    assert found.metrics.coplayer == EACH[-1]
+
+
+@pytest.mark.parametrize("explores", [True, False])
+def test_the_turnover_is_the_share_of_new_levels_that_were_stored(explores) -> None:
+    """All that were tried are worth more than all that is stored, and none is like another."""
+    found = cycle(1, offset=500, explores=explores, kind="parallel")
+    numbers = found.task.levels.number[0, :WORKERS]
+    assert found.metrics.turnover == len(set(numbers)) / WORKERS
