@@ -25,12 +25,12 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 
 # Two processes share the files; the longest come first, so that neither waits for the other at the end.
 LONGEST = (
-    *("test_digests", "test_resume", "test_methods", "test_faults", "test_train", "test_probes"),
-    *("test_games", "test_wiring", "test_lasertag_players", "test_versions", "test_docs"),
+    *("resume", "methods", "digests", "faults", "train", "probes", "games", "docs", "versions", "contract"),
+    *("wiring", "wiring_books", "wiring_keys", "lasertag_players", "observations"),
 )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files in the order in which they should start."""
-    place = {name: number for number, name in enumerate(LONGEST)}
+    place = {f"test_{name}": number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path.stem, len(LONGEST)))

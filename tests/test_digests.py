@@ -58,12 +58,13 @@ def name(row: dict) -> str:
     return "-".join([row["method"], *map(str, row["schedule"].values()), f"{row['seeds']}-seeds"])
 
 
+SHORT = {"dr-pfsp": "coin", "plr-sp": "coin", "maestro-p": "coin", "maestro": "parallel"}
+
+
 def is_short(row: dict) -> bool:
-    """One row of each method, and one of several seeds; `make test-long` takes all of them."""
-    kind = "parallel" if row["method"].startswith("maestro") else "coin"
-    return row in EXTRA[1:2] or (
-        "curriculum" not in row and (row["schedule"], row["seeds"]) == ({"kind": kind}, 1)
-    )
+    """A row of each source of levels and each schedule, and one of two seeds; `make test-long` takes all."""
+    plain = "curriculum" not in row and row["seeds"] == 1
+    return row == EXTRA[1] or (plain and row["schedule"] == {"kind": SHORT.get(row["method"])})
 
 
 EXTRA = [row for row in GOLDEN["rows"] if "curriculum" in row]

@@ -43,7 +43,9 @@ EVALUATED = ("dr-fsp", "plr-sp", "maestro")  # the method makes no difference to
 SINGLE, FULL = 0.0, math.inf  # seconds that a chunk should take: one cycle, or as many as there are
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "method", [m if m in EVALUATED else pytest.param(m, marks=pytest.mark.long) for m in METHODS]
+)
 def test_a_killed_run_ends_as_one_that_was_not_however_long_the_chunks(tmp_path, monkeypatch, method):
     config = micro(method, evaluation={"times": 2 if method in EVALUATED else 0})
     monkeypatch.setattr(metrics_log, "LINES", 4)  # so that updates wait for the end of a window
