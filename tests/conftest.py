@@ -2,11 +2,13 @@
 
 import os
 import signal
-from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Compiled programs are kept in the user's cache: most of the time goes into compiling them.
+os.environ.setdefault("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", f"{os.environ['XDG_CACHE_HOME']}/maestro/tests")
 
 import jax
 import pytest
@@ -20,7 +22,6 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
-jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".cache" / "jax"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 
 # Two processes share the files; the longest come first, so that neither waits for the other at the end.

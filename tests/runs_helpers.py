@@ -20,7 +20,6 @@ from maestro.runs import build, checkpoint, checkpoints, folder, trainer
 from maestro.runs.signals import Signals
 from maestro.runs.trainer import Trainer
 
-CACHE = Path(__file__).parent.parent / ".cache" / "jax"
 PATIENCE = 600  # seconds after which another process is taken to hang, on however busy a machine
 QUICK = probes.QUICK
 ENDLESS = {"total_updates": 10_000_000, "interval": 5_000_000}  # hours
@@ -171,7 +170,6 @@ def environment(**more):
     flags = {**QUICK, "xla_cpu_multi_thread_eigen": False}
     quick = " ".join(f"--{name}={str(value).lower()}" for name, value in flags.items())
     cache = {
-        "JAX_COMPILATION_CACHE_DIR": str(CACHE),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1",
         "PYTHONPATH": beside_tests(),
     }
