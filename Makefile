@@ -1,4 +1,5 @@
-# Everything needs only Python 3.11 to 3.13 and make: the first call makes .venv and installs into it.
+# Linux or macOS with Python 3.11 to 3.13 and make: the first call makes .venv and installs into it.
+# Another Python: `make train PYTHON=python3.12`, which makes .venv anew if it is of another version.
 PYTHON ?= python3
 # An NVIDIA GPU is used where nvidia-smi answers; `make train CUDA=` stays on the CPU.
 CUDA ?= $(shell nvidia-smi -L >/dev/null 2>&1 && echo ,cuda)
@@ -6,6 +7,7 @@ CUDA ?= $(shell nvidia-smi -L >/dev/null 2>&1 && echo ,cuda)
 TRAIN ?= train lasertag --preset tiny
 
 BIN := .venv/bin
+VERSION := -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 
 .PHONY: train test test-long lint bench docs clean
@@ -17,6 +19,7 @@ test: .venv/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-long: .venv/.dev
+	@$(MAKE) -s .venv/.sb3 || echo "Stable-Baselines3 could not be installed: its tests are skipped (docs/interop.md)"
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m long
 
 lint: .venv/.dev
@@ -28,17 +31,27 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/lasertag.py
 	$(BIN)/python benchmarks/training.py $(if $(CUDA),,--quick)
 	$(BIN)/python benchmarks/checkpoints.py
+	$(BIN)/python benchmarks/views.py
 
 docs: .venv/.dev
+	$(BIN)/python docs/scripts/settings.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf .venv .cache site
 
+# A Python that somebody asked for: is .venv of its version?
+ifneq ($(filter command environment,$(firstword $(origin PYTHON))),)
+ifneq ($(shell $(PYTHON) $(VERSION)),$(shell $(BIN)/python $(VERSION)))
+.PHONY: .venv/.python
+CLEAR := --clear
+endif
+endif
+
 .venv/.python:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if (3, 11) <= v[:2] <= (3, 13) else \
 	"maestro needs Python 3.11 to 3.13, and $(PYTHON) is %d.%d: try make PYTHON=python3.12" % v[:2])'
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv $(CLEAR) .venv
 	@touch $@
 
 .venv/.base: .venv/.python pyproject.toml constraints.txt
@@ -49,6 +62,11 @@ clean:
 .venv/.dev: .venv/.base
 	@echo "Installing the tools for development (once)"
 	@$(INSTALL) -e ".[dev$(CUDA)]"
+	@touch $@
+
+.venv/.sb3: .venv/.dev
+	@echo "Installing Stable-Baselines3 and PyTorch for the CPU (once)"
+	@$(INSTALL) -e ".[dev,sb3$(CUDA)]"
 	@touch $@
 
 .venv/.bench: .venv/.dev

@@ -22,7 +22,7 @@ import numpy as np
 from maestro import settings, toml
 from maestro.cli.progress import Progress
 from maestro.envs.lasertag import maps
-from maestro.evaluation.opponents import FIRST, first_members, trained
+from maestro.evaluation.opponents import FIRST, first_members, sample_levels, seed_keys, trained
 from maestro.evaluation.play import both_seats
 from maestro.evaluation.statistics import shares
 from maestro.games.lasertag import GAME
@@ -36,31 +36,34 @@ TEST_GAMES = 20  # on each test level, half of them from the other seat
 KEY = 20_230_501  # used nowhere else
 
 
-def level_sets(env: Any) -> dict[str, tuple[Any, int]]:
-    """Fresh generated levels, and the test levels many times, with the steps that games may last."""
-    generated = jax.vmap(env.sample_level)(jax.random.split(jax.random.key(KEY), LEVELS))
+def level_sets(experiment: Any, keys: Any) -> dict[str, tuple[Any, int]]:
+    """Fresh levels of each seed, and the test levels many times, with the steps that games may last."""
+    generated = sample_levels(keys, experiment, LEVELS)
     tests = [maps.LEVELS.load(name) for name in maps.TEST for _ in range(TEST_GAMES)]
-    return {"generated": (generated, 300), "test": (jax.tree.map(lambda *x: jnp.stack(x), *tests), 350)}
+    shared = jax.tree.map(lambda *x: jnp.broadcast_to(jnp.stack(x), (len(keys), len(x), *x[0].shape)), *tests)
+    return {"generated": (generated, 300), "test": (shared, 350)}
 
 
 def compare(trainer: Trainer) -> dict[str, dict[str, np.ndarray]]:
     """Shares won, drawn and lost, [seeds, 3], by set of levels and opponent."""
     agent, env, state = trainer.experiment.agent, trainer.experiment.env, trainer.state
     first = first_members(state)
+    level_keys, keys = (
+        seed_keys(jax.random.key(KEY + i), trainer.config.seed, trainer.config.seeds) for i in range(2)
+    )
 
-    def play(levels: Any, steps: int, name: str, params: Any, opponent: Any) -> Any:
+    def play(steps: int, name: str, key: Any, levels: Any, params: Any, opponent: Any) -> Any:
         other = trained(agent, opponent) if name == FIRST else GAME.player(name)
-        key = jax.random.key(KEY + 1)
         return shares(both_seats(key, env, trained(agent, params), other, levels, steps))
 
     return {
         which: {
             name: np.asarray(
-                jax.jit(jax.vmap(partial(play, levels, steps, name)))(state.seeds.learner.params, first)
+                jax.jit(jax.vmap(partial(play, steps, name)))(keys, levels, state.seeds.learner.params, first)
             )
             for name in (FIRST, *GAME.players)
         }
-        for which, (levels, steps) in level_sets(env).items()
+        for which, (levels, steps) in level_sets(trainer.experiment, level_keys).items()
     }
 
 

@@ -28,7 +28,7 @@ STEPS, LENGTH = 10, 4  # of a rollout, and of an episode
 NOW = 7  # cycles so far
 EACH = np.array([1, 2, 0, 1, 1, 2, 0, 2])  # a co-player for each worker
 OUTCOMES = {0: 0.5, 1: 1.0, 2: 0.0}  # of the student, by the co-player's slot
-AGENT = MLP(layers=(4,), num_actions=3, inputs=9)
+AGENT = MLP(layers=(4,), action=Discrete(3), inputs=9)
 
 
 class Ledger(Probe):
@@ -95,7 +95,7 @@ def students(actions, firsts):
     return jax.jit(made, compiler_options=QUICK)()
 
 
-def experiment(offset: Any = 0, method="maestro", steps=STEPS, curriculum=(), **schedule):
+def experiment(offset: Any = 0, method="maestro", steps=STEPS, curriculum=(), num_levels=None, **schedule):
     """Small buffers; new levels have numbers from the offset on."""
 
     def generate(key):
@@ -109,7 +109,7 @@ def experiment(offset: Any = 0, method="maestro", steps=STEPS, curriculum=(), **
         | dict(curriculum),
         schedule=schedule,
     )
-    return probe_experiment(run, Ledger(), AGENT, generate)
+    return probe_experiment(run, Ledger(), AGENT, generate, num_levels)
 
 
 def crafted(exp, numbers=None, best=-jnp.inf):
@@ -124,7 +124,7 @@ def crafted(exp, numbers=None, best=-jnp.inf):
     )
     teacher = state.curriculum.replace(
         population=population,
-        buffers=full(state.curriculum.buffers, numbers, best),
+        buffers=state.curriculum.buffers and full(state.curriculum.buffers, numbers, best),
         chosen_at=jnp.arange(len(players)),
         cycle=jnp.int32(NOW),
     )

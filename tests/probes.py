@@ -1,7 +1,8 @@
 """Tiny two-player games whose values, best actions or episode ends are known, and small agents for them."""
 
+import sys
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -9,19 +10,29 @@ from flax.struct import PyTreeNode
 
 from maestro import cohort, config, methods, train
 from maestro.agents.conv_lstm import ConvLSTM
-from maestro.config import CurriculumConfig, PPOConfig, RunConfig, ScheduleConfig
+from maestro.config import CurriculumConfig, Given, PPOConfig, RunConfig, ScheduleConfig
 from maestro.curriculum import Teacher
 from maestro.envs.base import Discrete
 from maestro.games import Game
 
 VIEW = (3, 3, 1)
 LEVELS = 48
+THREE = Discrete(3)
 QUICK = {  # compiling takes longer than running here
     "xla_backend_optimization_level": 0,
     "xla_cpu_parallel_codegen_split_count": 1,
 }
 if jax.__version_info__ < (0, 11):  # later ones know no other way
     QUICK["xla_cpu_use_fusion_emitters"] = False
+
+
+compiled = jax.jit
+
+
+def quick_jit(function, **options):
+    """In place of `jax.jit`: compiles quickly what is not the package's own, which others may inline."""
+    ours = str(sys._getframe(1).f_globals.get("__name__")).startswith("maestro.")
+    return compiled(function, **options, **({} if ours else {"compiler_options": QUICK}))
 
 
 class Level(PyTreeNode):
@@ -166,7 +177,7 @@ class SmallAgent(ConvLSTM):
     filters: int = 4
     hidden: int = 8
     heads: tuple[int, ...] = (8,)
-    num_actions: int = 3
+    action: Annotated[Any, Given] = THREE
     view: tuple[int, int, int] = VIEW
 
 

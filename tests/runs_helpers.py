@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import probes
 from maestro import cohort, toml
 from maestro.config import EvaluationConfig
-from maestro.evaluation.opponents import Evaluation
+from maestro.evaluation.opponents import Evaluation, seed_keys
 from maestro.games import Game
 from maestro.runs import build, checkpoint, checkpoints, folder, trainer
 from maestro.runs.signals import Signals
@@ -39,11 +39,22 @@ class SometimesBrokenRace(BrokenRace):
     every: int = 24
 
 
+class EndlessRace(probes.Race):
+    """A race that nobody wins, and that is not cut off while anyone watches."""
+
+    def sample_level(self, key):
+        return super().sample_level(key).replace(time_limit=jnp.int32(1000))
+
+    def over(self, level, state, reward):
+        return jnp.bool_(False)
+
+
 RACE = probes.RACE
 PRESETS = {"tiny": replace(probes.SMALL, environment=None)}
 BROKEN = Game("broken", BrokenRace, probes.SmallAgent, PRESETS)
 SOMETIMES_BROKEN = Game("sometimes-broken", SometimesBrokenRace, probes.SmallAgent, PRESETS)
-GAMES = {game.name: game for game in (RACE, BROKEN, SOMETIMES_BROKEN)}
+ENDLESS_RACE = Game("endless-race", EndlessRace, probes.SmallAgent, PRESETS)
+GAMES = {game.name: game for game in (RACE, BROKEN, SOMETIMES_BROKEN, ENDLESS_RACE)}
 
 
 def micro(method="maestro", schedule=None, game=RACE, **changes):
@@ -88,8 +99,8 @@ def quick_chunk(config):
 @functools.cache
 def quick_games(config):
     """(the compiled evaluation of a configuration, its levels)."""
-    key, players = jax.random.key(trainer.EVALUATION_KEY), GAMES[config.game].players
-    evaluation = Evaluation(key, config.evaluation, experiment(config), players)
+    keys = seed_keys(jax.random.key(trainer.EVALUATION_KEY), config.seed, config.seeds)
+    evaluation = Evaluation(keys, config.evaluation, experiment(config), GAMES[config.game].players)
     return jax.jit(evaluation, compiler_options=QUICK), evaluation.levels
 
 

@@ -1,21 +1,23 @@
 """The documentation is true: its code and commands run, what it points to exists, and it builds offline."""
 
 import ast
-import functools
+import importlib.util
 import re
 import shlex
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import jax
 import pytest
 
 import runs_helpers
-from maestro import cli
+from maestro import agents, cli, games
+from maestro.config import leaves
 from maestro.envs.lasertag import levels, maps
-from probes import QUICK
+from probes import quick_jit
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -25,7 +27,10 @@ CODE = re.compile(r'^```(\w*)(?: title="([\w.]+)")?\n(.*?)^```', re.MULTILINE | 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 SHORT = """--schedule.total-updates 3 --schedule.interval 2 --ppo.workers 8 --ppo.rollout-length 8
     --curriculum.member-buffer-size 8 --evaluation.times 1 --evaluation.levels 2"""  # a minute in seconds
-by_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+MAX_CODE = 100  # letters of a line of code that a page shows on a screen of 1280 pixels
+MAX_COLUMNS = 6  # of a table, likewise
+ACTIVATE = "source .venv/bin/activate"  # after `make train`
+by_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
 def code_blocks(text: str) -> list[tuple[str, int]]:
@@ -53,7 +58,7 @@ def commands(text: str) -> list[list[str]]:
 def test_the_code_on_a_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(jax, "jit", functools.partial(jax.jit, compiler_options=QUICK))
+    monkeypatch.setattr(jax, "jit", quick_jit)
     files = write_files(page.read_text(), tmp_path)
     namespace: dict = {"__name__": page.stem}
     try:
@@ -66,7 +71,73 @@ def test_the_code_on_a_page_runs(page, tmp_path, monkeypatch):
 
 @by_page
 def test_every_command_on_a_page_exists(page):
-    assert not [call for call in commands(page.read_text()) if call[0] not in cli.COMMANDS]
+    assert not [call for call in commands(page.read_text()) if call[0] not in (*cli.COMMANDS, "--help")]
+
+
+@by_page
+def test_a_page_says_how_its_commands_become_commands_before_the_first_one(page):
+    text = page.read_text()
+    blocks = [match for match in CODE.finditer(text) if match[1] == "bash"]
+    bare = [match for match in blocks if re.search(r"^(maestro|python) ", match[3], re.MULTILINE)]
+    assert not bare or ACTIVATE in text[: bare[0].start()] + bare[0][3].partition("\nmaestro")[0]
+
+
+@by_page
+def test_the_trainings_on_a_page_are_accepted(page, capsys):
+    known = [call for call in commands(page.read_text()) if call[:2] == ["train", "lasertag"]]
+    for call in known:
+        assert cli.run([*call, "--dry-run"]) == 0, capsys.readouterr().err
+
+
+@by_page
+def test_nothing_on_a_page_is_too_wide(page):
+    text = page.read_text()
+    code = [line for match in CODE.finditer(text) for line in match[3].splitlines()]
+    assert not [line for line in code if len(line) > MAX_CODE]
+    rows = [line for line in CODE.sub("", text).splitlines() if line.startswith("|")]
+    assert not [row for row in rows if row.count("|") > MAX_COLUMNS + 1]
+
+
+def script(name: str) -> ModuleType:
+    """A script of the documentation."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / "scripts" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_of_settings_is_what_the_fields_say():
+    settings = script("settings")
+    assert settings.PAGE.read_text() == settings.page(), "python docs/scripts/settings.py writes it anew"
+
+
+def test_the_page_of_settings_has_every_setting_of_every_game_and_agent():
+    rows = re.findall(
+        r"^\| `(\w+)` \| (.+?) \| (.+)<br>\*(.+)\* \|$", script("settings").page(), re.MULTILINE
+    )
+    named = [name for name, *_ in rows]
+    groups = [game.presets["paper"] for game in map(games.known, games.TABLE)]
+    groups += [agents.ready(name)() for name in agents.READY]
+    paths = [path.rpartition(".")[2] for group in groups for path, *_ in leaves(group)]
+    assert not [name for name in paths if named.count(name) < 1 and name != "game"]
+    assert dict((name, rest) for name, *rest in rows)["temperature"] == [
+        "`0.3`<br>fast: `1.0`<br>tiny: `1.0`",
+        "Beta: the smaller it is, the more the highest scores are preferred.",
+        "number, 0.001 to 1,000,000",
+    ]
+
+
+def test_the_pictures_of_results_show_the_tables_of_their_page(tmp_path):
+    results = script("results")
+    figures = results.figures(results.PAGE.read_text())
+    bars = [patch.get_width() for axes in figures["games"].axes for patch in axes.patches]
+    assert len(bars) == 2 * 5 * 2 * 3 and bars[:3] == pytest.approx([0.707, 0.282, 0.011])
+    lines = [line.get_ydata() for line in figures["curves"].axes[0].lines]
+    assert [list(line)[-1] for line in lines] == [0.73, 0.30]
+    assert max(bar.get_width() for bar in figures["speed"].axes[0].patches) == 2.638103
+    results.main(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {f"results_{name}.svg" for name in figures}
 
 
 def stopped(*call: str) -> str:

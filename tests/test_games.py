@@ -359,6 +359,6 @@ def test_a_game_and_a_method_of_ones_own_train_resume_play_and_are_exported(caps
     assert '"time_limit": ' in call(capsys, "levels", "show", level, *game)[1]
     assert call(capsys, "duel", level, *game, "--a", student)[0] == 0
     assert (
-        f"{student[:-11]}json: plays 'sprint', not lasertag"
+        f"{student}: its card, student-0.json: plays 'sprint', not lasertag"
         in call(capsys, "duel", "Cross", "--a", student)[2]
     )

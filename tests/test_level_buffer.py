@@ -17,7 +17,7 @@ from maestro.envs.lasertag.levels import sample_level
 from maestro.level_buffer import LevelBuffer, Played
 from maestro.methods import self_play
 from maestro.population import init as no_members
-from oracles.level_buffer import Buffer
+from oracles.level_buffer import Buffer, proportional_shares
 
 W = 6  # workers with new levels, and as many that replay
 Q = 3  # levels in a queue
@@ -261,3 +261,34 @@ def test_a_digest_depends_on_every_entry_and_its_place():
 def test_proportional_prioritization_refuses_a_score_that_may_be_negative():
     with pytest.raises(ValueError, match=r"proportional.*max_mc"):
         teacher_of(replace(CONFIG, prioritization="proportional"))
+
+
+EXTREMES = {
+    "that overflow": ([10.0, 9.0, 0.0, 10.0], 0.02),
+    "that underflow": ([1e-5, 5e-6, 1e-30], 0.1),
+    "tiny ones": ([1e-30, 2e-30, 0.0, 4e-30], 1.0),
+    "of the lowest temperature": ([3.0, 3.1, 1e6], 1e-3),
+    "of the highest temperature": ([3.0, 1e-6, 0.0], 1e6),
+    "that are all 0": ([0.0, 0.0], 0.02),
+    "equal ones": ([10.0, 10.0], 0.001),
+}
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_proportional_shares_of_scores(name):
+    """In logarithms: neither NaN nor uniform."""
+    scores, temperature = EXTREMES[name]
+    config = replace(
+        CONFIG,
+        prioritization="proportional",
+        score="positive_value_loss",
+        temperature=temperature,
+        staleness=0.0,
+    )
+    stored = np.full(6, -np.inf)
+    stored[: len(scores)] = scores
+    buffer = empty_buffer(6).replace(score=jnp.float32(stored), size=jnp.int32(len(scores)))
+    found = np.asarray(level_buffer.score_probabilities(config, buffer))
+    expected = proportional_shares([float(np.float32(s)) for s in scores], temperature)
+    np.testing.assert_allclose(found[: len(scores)], expected, rtol=2e-3, atol=1e-6)
+    assert (found[len(scores) :] == 0).all()

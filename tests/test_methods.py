@@ -65,6 +65,12 @@ def curriculum_of(state: Any) -> Any:
     return state.seeds.curriculum
 
 
+def chosen_slots(cycle: Any) -> np.ndarray:
+    """[seeds]: the one co-player of all environments."""
+    assert (cycle.metrics.chosen.max(axis=1) == 1).all() and (cycle.metrics.chosen.sum(axis=1) == 1).all()
+    return cycle.metrics.chosen.argmax(axis=1)
+
+
 def adam_steps(state: Any) -> np.ndarray:
     """[seeds]"""
     adam = optax.tree_utils.tree_get_all_with_path(state.seeds.learner.optimizer, "count")
@@ -151,7 +157,7 @@ def remembers_only_whom_it_played(run: Recording) -> None:
     per_coplayer = run.experiment.teacher.method.levels is Source.PER_COPLAYER
     for cycle in run.active:
         before, after = curriculum_of(cycle.before), curriculum_of(cycle.after)
-        for seed, chosen in enumerate(cycle.metrics.coplayer):
+        for seed, chosen in enumerate(chosen_slots(cycle)):
             others = np.arange(before.chosen_at.shape[1]) != chosen
             for memory in (lambda c: c.population.results, lambda c: c.population.games):
                 assert equal(memory(before)[seed, others], memory(after)[seed, others])
@@ -166,7 +172,7 @@ def plays_only_those_it_may(run: Recording) -> None:
     """Self-play meets the live student, every other method a member."""
     live = run.experiment.teacher.method.coplayer is self_play
     for cycle in run.active:
-        weights, chosen = cycle.metrics.coplayer_weights, cycle.metrics.coplayer
+        weights, chosen = cycle.metrics.coplayer_weights, chosen_slots(cycle)
         np.testing.assert_allclose(weights.sum(axis=1), 1, rtol=1e-6)
         slots = np.arange(weights.shape[1])[None]
         members = (slots >= 1) & (slots <= curriculum_of(cycle.before).population.size[:, None])
@@ -189,7 +195,7 @@ def replays_only_from_warm_buffers(run: Recording) -> None:
     assert len({bool(c.metrics.trained[0]) for c in run.active}) == 2
     for cycle in run.active:
         warm = warm_slots(run, cycle.before)
-        chosen = np.take_along_axis(warm, cycle.metrics.coplayer[:, None], axis=1).all()
+        chosen = np.take_along_axis(warm, chosen_slots(cycle)[:, None], axis=1).all()
         if run.experiment.schedule.kind == "parallel":
             assert cycle.metrics.trained[0] == chosen
         elif cycle.metrics.trained[0]:

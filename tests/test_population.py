@@ -109,3 +109,16 @@ def test_a_member_joins_without_results():
     state = population.add(population.init(student(0), SLOTS - 1), student(1), jnp.bool_(True))
     assert remembered(state, 1) == []
     assert float(population.win_rate(state)[1]) == 0.5
+
+
+@pytest.mark.parametrize("most", [0, 1, 3])
+def test_until_someone_joins_slot_1_keeps_the_initial_student_who_is_no_member(most):
+    """Also where nobody ever will."""
+    state = population.init(student(0), most)
+    for seed in (1, 2):
+        state = population.mirror(state, student(seed))
+        state = population.add(state, student(seed), jnp.bool_(False))
+    assert not population.members(state).any() and int(state.size) == 0
+    kept = population.member(state, jnp.array([0, 1]))
+    np.testing.assert_array_equal(kept["b"], [2.0, 0.0])
+    np.testing.assert_array_equal(kept["w"][1], student(0)["w"])

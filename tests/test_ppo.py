@@ -173,3 +173,8 @@ def test_updates_make_good_actions_likelier(learner, batch):
         return float(jax.nn.softmax(logits)[..., 2].mean())
 
     assert share(after.params) > share(learner.params) + 0.05
+
+
+def test_a_batch_of_one_step_has_no_deviation():
+    np.testing.assert_array_equal(ppo.normalize(jnp.full((1, 1), 3.0)), [[0.0]])
+    np.testing.assert_array_equal(twin.normalize([[3.0]]), [[0.0]])

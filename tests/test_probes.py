@@ -33,7 +33,7 @@ def learned(env, agent_class=SmallAgent, method="dr-sp", coplayer=None, updates=
     """(agent, parameters, metrics) after a run on a probe game; `coplayer` changes the first member."""
     schedule = {"total_updates": updates, "interval": updates}
     run = with_changes(SMALL, method=method, ppo=PPO, schedule=schedule)
-    agent = agent_class(filters=8, hidden=16, heads=(16,), num_actions=env.action.num)
+    agent = agent_class(filters=8, hidden=16, heads=(16,), action=env.action)
     exp = experiment(run, env, agent)
     state = start(exp, 0, 1)
     if coplayer is not None:

@@ -126,6 +126,44 @@ def test_results_compare_the_unshaped_rewards_of_both_players(share):
             np.testing.assert_array_equal(results[:, e], expected)
 
 
+def fractions(random: np.random.Generator, steps: int, games: int) -> np.ndarray:
+    """Scores [steps, games, 2] as of a race: both players earn the same fractions, in another order."""
+    tiles = random.integers(200, 400, games)  # of a track, each worth 1000 / tiles
+    mine = np.where(random.random((steps, games)) < 0.3, 1000 / tiles, 0.0) - 0.1
+    return np.stack([mine, random.permuted(mine, axis=0)], axis=-1).astype(np.float32)
+
+
+@pytest.mark.parametrize("length", [5, 25, 125, 1000])
+def test_equal_fractions_in_another_order_are_a_draw(length):
+    """Also after other episodes of the same rollout; a hundredth of a tile more is a win."""
+    random, games, episodes = np.random.default_rng(length), 200, 2000 // length
+    score = np.concatenate([fractions(random, length, games) for _ in range(episodes)])
+    ends = np.arange(len(score)) % length == length - 1
+    done = jnp.asarray(np.broadcast_to(ends[:, None], score.shape[:2]))
+    none = jnp.zeros(score.shape[:2])
+    trajectory = Trajectory(*[none] * 6, jnp.asarray(score), done, done & False, none, jnp.zeros(games))
+    for extra, result in ((0.0, 0.5), (0.025, 1.0), (-0.025, 0.0)):
+        more = trajectory.replace(score=trajectory.score.at[length - 1 :: length, :, 0].add(extra))
+        found = np.asarray(jax.jit(regret.results)(more))
+        assert np.isnan(found[~ends]).all() and (found[ends] == result).all()
+
+
+def test_a_draw_is_a_difference_of_a_millionth():
+    for mine, theirs, expected in [(0, 9e-7, 0), (0, 3e-6, -1), (1e3, 1e3 + 1e-3, 0), (1e3, 1e3 - 5e-3, 1)]:
+        assert float(regret.lead(jnp.float32(mine), jnp.float32(theirs))) == expected
+        assert outcome(mine, theirs) == 0.5 + 0.5 * expected
+    assert np.isnan(regret.lead(jnp.float32(jnp.nan), jnp.float32(0)))
+
+
+def test_what_is_no_number_in_one_episode_says_nothing_of_the_next():
+    trajectory = random_trajectory(0, 0.5)
+    bad = trajectory.replace(reward=trajectory.reward.at[0, 0].set(jnp.nan))
+    first = int(np.flatnonzero(trajectory.done[:, 0])[0])
+    found, expected = (np.asarray(regret.episode_returns(t))[:, 0] for t in (bad, trajectory))
+    assert np.isnan(found[: first + 1]).all()
+    np.testing.assert_array_equal(found[first + 1 :], expected[first + 1 :])
+
+
 def teacher_of(name: str) -> Teacher:
     """A teacher of two members with small buffers."""
     config = CurriculumConfig(buffer_size=K, member_buffer_size=K, playlist=Q)

@@ -227,7 +227,7 @@ class KeyWord(Categorical):
 
 
 class KeyAgent(SmallAgent):
-    distribution = KeyWord()
+    distribution = KeyWord(3)
 
 
 def test_no_random_key_serves_twice() -> None:

@@ -74,7 +74,7 @@ def test_with_nothing_stored_anywhere_every_member_is_alike(empty):
 
 
 @pytest.mark.parametrize("name", ["dr-pfsp", "plr-pfsp", "maestro-p"])
-@pytest.mark.parametrize("power, smoothing", [(2.0, 0.1), (1.5, 0.2), (3.0, 0.0)])
+@pytest.mark.parametrize("power, smoothing", [(2.0, 0.1), (1.5, 0.2), (3.0, 0.0), (0.0, 0.1)])
 def test_hardest_is_pfsp(name, power, smoothing):
     teacher = teacher_of(name, hard_power=power, smoothing=smoothing)
     random = np.random.default_rng(1)
@@ -92,6 +92,21 @@ def test_hardest_is_pfsp(name, power, smoothing):
         weights = np.asarray(WEIGHTS(teacher, state.replace(population=many)))
         np.testing.assert_allclose(weights[1 : size + 1], expected, rtol=1e-5, atol=1e-6)
         assert weights[0] == 0 and (weights[size + 1 :] == 0).all()
+
+
+@pytest.mark.parametrize("power", [20.0, 100.0])
+def test_hardest_tells_members_apart_whom_the_student_nearly_always_beats(power):
+    """Powers of small numbers underflow, their ratios do not."""
+    teacher = teacher_of("dr-pfsp", hard_power=power, smoothing=0.0)
+    lost = [1, 2, 2, 0]  # of the games remembered
+    results = np.ones((SLOTS, MEMORY), np.float32)
+    for slot, number in enumerate(lost, start=1):
+        results[slot, :number] = 0.0
+    state = state_of(teacher, len(lost), [])
+    many = state.population.replace(results=jnp.asarray(results), games=jnp.full(SLOTS, MEMORY))
+    expected = coplayers.hardest([1 - number / MEMORY for number in lost], power, 0.0)
+    weights = np.asarray(WEIGHTS(teacher, state.replace(population=many)))
+    np.testing.assert_allclose(weights[1:5], expected, rtol=1e-4, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["dr-fsp", "plr-fsp", "maestro-r"])

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from maestro import agents
 from maestro import settings as settings_module
-from maestro.agents.conv_lstm import ConvLSTM
-from maestro.agents.mlp import MLP
 from maestro.cli import train
 from maestro.cli.arguments import Mistake
 from maestro.config import (
@@ -36,7 +35,8 @@ from maestro.settings import SettingsError, merge, nested, out_of_range
 from maestro.toml import from_toml, read, to_toml, toml_value
 
 LEVEL = "time limit: 9\nA faces: up\nB faces: down\nA.\n.B\n"
-GROUPS = [type(PAPER), *(type(getattr(PAPER, f.name)) for f in fields(PAPER)), LaserTag, ConvLSTM, MLP]
+AGENTS = [agents.ready(name) for name in agents.READY]
+GROUPS = [type(PAPER), *(type(getattr(PAPER, f.name)) for f in fields(PAPER)), LaserTag, *AGENTS]
 GROUPS = [group for group in GROUPS if is_dataclass(group)]
 
 
@@ -75,7 +75,7 @@ def kinds(hint, kind):
     return sum(isinstance(mark, kind) for mark in marks(hint))
 
 
-@pytest.mark.parametrize("config", [GAME.presets["paper"], LaserTag(), ConvLSTM(), MLP()], ids=str)
+@pytest.mark.parametrize("config", [GAME.presets["paper"], LaserTag(), *(a() for a in AGENTS)], ids=str)
 def test_every_number_has_a_range_every_list_a_length_and_nothing_else_does(config):
     found = list(leaves(config))
     for path, hint, value in found:
@@ -112,10 +112,10 @@ def test_every_group_of_settings_has_a_sentence_of_its_own(group):
     assert group.__doc__.strip().endswith(".") and not group.__doc__.startswith(f"{group.__name__}(")
 
 
-@pytest.mark.parametrize("agent", [ConvLSTM(), MLP()], ids=str)
+@pytest.mark.parametrize("agent", [a() for a in AGENTS], ids=str)
 def test_what_the_game_decides_is_no_setting(agent):
     given = {f.name for f in fields(agent)} - set(setting_types(agent))
-    assert "num_actions" in given and len(given) == 2
+    assert "action" in given and len(given) == 2
     found = []
     settings_module.apply(agent, dict.fromkeys(given, 3), found, "agent.")
     assert sorted(line.split(";")[0] for line in found) == sorted(
@@ -229,10 +229,10 @@ def test_options_win_over_a_file_and_a_file_over_a_preset(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text('preset = "tiny"\nseeds = 2\n[ppo]\nclip = 0.1\nepochs = 3\n')
     options = train.Options(config=str(path))
-    config = train.resolve(GAME, options, [("ppo.clip", "0.3"), ("seed", "7")], None, [])
+    config, _ = train.resolve(GAME, options, [("ppo.clip", "0.3"), ("seed", "7")], None, [])
     assert (config.agent, config.seeds, config.ppo.epochs) == (GAME.presets["tiny"].agent, 2, 3)
     assert (config.ppo.clip, config.seed) == (0.3, 7)
-    paper = train.resolve(GAME, replace(options, preset="paper"), [], None, [])
+    paper, _ = train.resolve(GAME, replace(options, preset="paper"), [], None, [])
     assert (paper.agent, paper.seeds) == (GAME.presets["paper"].agent, 2)
     assert merge({"ppo": {"clip": 0.1}, "seeds": 2}, {"ppo": {"epochs": 3}, "seeds": 4}) == {
         "ppo": {"clip": 0.1, "epochs": 3},
@@ -269,6 +269,11 @@ def test_a_file_that_holds_no_settings_is_refused(tmp_path, name):
     with pytest.raises(SettingsError, match=message) as raised:
         read(path)
     assert raised.value.problems[0].startswith(str(path))
+
+
+def test_a_file_that_an_editor_has_marked_as_utf_8_is_read(tmp_path):
+    (tmp_path / "marked.toml").write_bytes("\ufeffseeds = 3\r\n[ppo]\r\nclip = 0.1\r\n".encode())
+    assert read(tmp_path / "marked.toml") == {"seeds": 3, "ppo": {"clip": 0.1}}
 
 
 def test_a_missing_file_is_told(tmp_path):

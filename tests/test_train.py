@@ -9,7 +9,7 @@ import pytest
 
 from maestro import cohort, curriculum
 from maestro.train import EXPLORE, training_plan
-from probes import QUICK, SMALL, CountingAgent, Level, experiment, record, start, with_changes
+from probes import QUICK, SMALL, CountingAgent, Level, Probe, experiment, record, start, with_changes
 
 WORKERS, MEMBER_BUFFER = SMALL.ppo.workers, SMALL.curriculum.member_buffer_size
 DRAWS = 2048
@@ -172,7 +172,7 @@ def test_until_the_warm_up_ends_the_student_plays_itself(warmed_up) -> None:
     for state, measured, after in zip(states, metrics, states[1:], strict=False):
         if not measured.active.all():
             continue
-        assert ((measured.coplayer == 0) == (state.updates < 3)).all()
+        assert (measured.chosen[:, 0] == (state.updates < 3)).all()
         scratch = [s.seeds.curriculum.buffers.clock[:, 0] for s in (state, after)]
         assert ((scratch[1] > scratch[0]) == (state.updates < 3)).all()
     assert states[-1].updates == 8
@@ -208,7 +208,7 @@ def test_evicting_by_score_the_lowest_goes_first(warmed_up) -> None:
     for state, measured, after in zip(states, metrics, states[1:], strict=False):
         before, later = state.seeds.curriculum.buffers, after.seeds.curriculum.buffers
         for seed in np.flatnonzero(measured.active & ~measured.trained):
-            slot = measured.coplayer[seed]
+            slot = measured.chosen[seed].argmax()
             old, new = (jax.tree.map(lambda x, i=(seed, slot): x[i], b) for b in (before, later))
             replaced = changed(old.digest[None], new.digest[None])[0]
             kept_as_they_were = (old.score == new.score)[~replaced].all()
@@ -263,19 +263,55 @@ def test_positive_value_loss_is_never_negative(per_worker) -> None:
     assert np.isfinite(score).any()
 
 
-def test_a_single_level_is_replayed_as_soon_as_it_is_stored() -> None:
-    """A specialist: the level a race of 4 steps for action 2."""
+def specialist(method, kind, limit):
+    """(experiment, states, metrics) of one level: a race of so many steps for action 2."""
 
     def generate(key):
-        return Level(jnp.int32(2), jnp.int32(4))
+        return Level(jnp.int32(2), jnp.int32(limit))
 
-    exp = experiment(with_changes(schedule={"kind": "parallel"}), generate=generate, num_levels=1)
-    states, metrics, _ = record(exp, start(exp, 0, 2), 12)
-    for state, measured in zip(states, metrics, strict=False):
-        sizes = state.seeds.curriculum.buffers.size
-        assert sizes.max() <= 1
-        if measured.active.all():
-            stored = np.take_along_axis(sizes, measured.coplayer[:, None], axis=1) == 1
-            assert (measured.trained == stored.all()).all()
-            np.testing.assert_array_equal(measured.levels["number"], 2)
-    assert states[-1].updates >= 4
+    run = with_changes(method=method, schedule={"kind": kind})
+    exp = experiment(run, generate=generate, num_levels=1)
+    states, metrics, _ = record(exp, start(exp, 0, 2), 6)
+    return exp, states, metrics
+
+
+@pytest.mark.parametrize(("method", "kind"), [("maestro", "coin"), ("plr-fsp", "parallel")])
+def test_a_specialist_learns_in_every_cycle_and_its_score_is_stored(method, kind) -> None:
+    exp, states, metrics = specialist(method, kind, 4)
+    assert exp.teacher.learns_from_new and states[-1].updates == len(metrics) == 6
+    for state, measured, after in zip(states, metrics, states[1:], strict=False):
+        assert measured.trained.all() and (measured.chosen[:, 0] == 0).all()
+        before, later = state.seeds.curriculum.buffers, after.seeds.curriculum.buffers
+        whose = measured.chosen.argmax(axis=1) if method == "maestro" else np.zeros(2, int)
+        for seed, slot in enumerate(whose):
+            assert later.size[seed, slot] == 1 and later.levels.number[seed, slot, 0] == 2
+            assert later.clock[seed, slot] == before.clock[seed, slot] + WORKERS
+            np.testing.assert_allclose(later.score[seed, slot, 0], measured.new.regret[seed], rtol=1e-5)
+        assert later.size.max() == 1
+        np.testing.assert_array_equal(measured.new.levels["number"], 2)
+        assert np.isnan(measured.replayed.regret).all()
+    most = np.where(later.size > 0, later.score.max(axis=2), -np.inf)
+    if method == "maestro":  # Eq. 2 weighs the members by these scores
+        weights = jax.vmap(lambda c: curriculum.weights(exp.teacher, c))(after.seeds.curriculum)
+        members = after.seeds.curriculum.population.size
+        for seed, size in enumerate(members):
+            assert np.argmax(weights[seed]) == 1 + np.argmax(most[seed, 1 : 1 + size])
+
+
+@pytest.mark.parametrize(("method", "kind"), [("maestro", "parallel"), ("plr-sp", "coin")])
+def test_a_specialist_learns_where_no_episode_ends_within_a_rollout(method, kind) -> None:
+    """Both take what is right, or wrong, together for ever; the game is cut off after 1000 steps."""
+    run = with_changes(method=method, schedule={"kind": kind})
+    level = Level(jnp.int32(2), jnp.int32(1000))
+    exp = experiment(run, Probe(length=1000), generate=lambda key: level, num_levels=1)
+    states, metrics, _ = record(exp, start(exp, 0, 1), 3)
+    assert [m.episodes[0] for m in metrics] == [0] * 3 and states[-1].updates == 3
+    assert (states[-1].seeds.curriculum.buffers.size == 0).all()
+
+
+def test_a_rollout_of_one_step_of_one_worker_is_learned_from() -> None:
+    ppo = {"rollout_length": 1, "workers": 1, "epochs": 1, "minibatches": 1}
+    exp = experiment(with_changes(method="dr-sp", ppo=ppo), Probe())
+    states, metrics, _ = record(exp, start(exp, 0, 1), 2)
+    assert states[-1].updates == 2 and states[-1].seeds.learner.skipped.tolist() == [0]
+    assert np.isfinite(metrics[-1].losses.total).all()

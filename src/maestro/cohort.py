@@ -1,5 +1,7 @@
 """Seeds side by side as one program: they share the replay decision, and hence the number of updates."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 from flax.struct import PyTreeNode
@@ -77,7 +79,7 @@ def train_step(
         return jax.vmap(one)(seeds, keys)
 
     def idle(seeds: TrainState) -> tuple[TrainState, Metrics]:
-        shapes = jax.eval_shape(lambda s: cycle(plans[0], s)[1], seeds)
+        _, shapes = jax.eval_shape(cycles[0], seeds)
         return seeds, jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
 
     plans, trains = [train.training_plan(experiment)], jnp.bool_(True)
@@ -87,8 +89,8 @@ def train_step(
         trains = replay_decision(coin, experiment, cohort.seeds, keys[:, 0])
     goes_on = goes_on & (cohort.updates < experiment.schedule.total_updates)
     which = jnp.where(goes_on, jnp.where(trains, 1, 2), 0)
-    branches = [idle, *(lambda s, p=p: cycle(p, s) for p in plans)]
-    seeds, metrics = jax.lax.switch(which, branches, cohort.seeds)
+    cycles = [jax.jit(partial(cycle, plan), inline=True) for plan in plans]  # so that each is traced once
+    seeds, metrics = jax.lax.switch(which, [idle, *cycles], cohort.seeds)
     return Cohort(seeds, cohort.key, cohort.updates + (goes_on & trains), cohort.cycles + goes_on), metrics
 
 

@@ -122,10 +122,10 @@ class EvaluationConfig:
     times: Annotated[int, Range(0, 100_000)] = 20
     """How often during a run, evenly spread."""
     levels: Annotated[int, Range(2, 1_000_000)] = 256
-    """Generated levels, the same ones every time; half of them are played from the other seat."""
+    """Generated levels of each seed, the same every time; half of them are played from the other seat."""
     opponents: Annotated[tuple[str, ...], Length(16)] = ("first", "random")
-    """`first` is the first member of the population, the student before training; the others are
-    scripted players of the game."""
+    """`first` is the first member of the population, while there is none the student before training; the
+    others are scripted players of the game."""
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,16 @@ class Teacher:
     max_members: int
     num_levels: int | None = None  # how many levels exist, if few
 
+    @property
+    def fixed(self) -> bool:
+        """Whether there is but one level, as for a specialist."""
+        return self.num_levels == 1
+
+    @property
+    def learns_from_new(self) -> bool:
+        """Whether the student learns from new levels: where none are kept, and where there is but one."""
+        return self.fixed or self.method.levels is Source.NEW
+
     def __post_init__(self) -> None:
         if self.config.prioritization == "proportional" and self.config.score == "max_mc":
             raise ValueError(
@@ -81,17 +91,15 @@ class Teacher:
 
 def init(teacher: Teacher, student: Any) -> Curriculum:
     """No co-players, no levels."""
-    slots = teacher.max_members + 1
-    buffers = None
+    nobody = population.init(student, teacher.max_members)
+    slots, buffers = nobody.games.shape[0], None
     if teacher.method.levels is not Source.NEW:
         shared = teacher.method.levels is Source.SHARED
         size = teacher.config.buffer_size if shared else teacher.config.member_buffer_size
         shape = jax.eval_shape(teacher.generate, jax.random.key(0))
         one = level_buffer.empty(shape, size)
         buffers = jax.tree.map(lambda x: jnp.stack([x] * (1 if shared else slots)), one)
-    return Curriculum(
-        population.init(student, teacher.max_members), buffers, jnp.zeros(slots, jnp.int32), jnp.int32(0)
-    )
+    return Curriculum(nobody, buffers, jnp.zeros(slots, jnp.int32), jnp.int32(0))
 
 
 def live(curriculum: Curriculum) -> Float[Array, " P"]:
@@ -199,7 +207,7 @@ def best_returns(
 ) -> Float[Array, "Q E"]:
     """The best return known for each level now: of all who played it in this rollout, and before."""
     if task.levels is None:
-        return best
+        return jnp.full_like(best, best.max()) if teacher.fixed else best
 
     def known(buffer: LevelBuffer, mine: Array) -> Array:
         new_best, replay_best = split(task, jnp.where(mine[None, :], best, -jnp.inf))

@@ -20,17 +20,12 @@ def is_path(typed: str) -> bool:
     return bool(colon) and name.isidentifier() and all(part.isidentifier() for part in module.split("."))
 
 
-def load_typed(typed: str, kind: type) -> Any:
-    """The value of module:NAME that a person has typed, looked for in the working directory too."""
-    here = os.getcwd()
-    if here not in sys.path:
+def load(path: str, kind: type, typed: bool = False) -> Any:
+    """The value of module:NAME; one that a person has typed is looked for in the working directory too."""
+    here = os.getcwd() if typed else ""
+    if here and here not in sys.path:
         sys.path.append(here)  # last: a file there never stands in for a module that others import
         importlib.invalidate_caches()
-    return load(typed, kind)
-
-
-def load(path: str, kind: type) -> Any:
-    """The value of module:NAME."""
     module, _, name = path.partition(":")
     try:
         value = getattr(importlib.import_module(module), name)

@@ -91,7 +91,9 @@ def score_probabilities(config: CurriculumConfig, buffer: LevelBuffer) -> Float[
         rank = jnp.zeros_like(order).at[order].set(jnp.arange(1, order.size + 1))
         weight = (1.0 / rank) ** (1.0 / config.temperature)
     else:
-        weight = jnp.maximum(buffer.score, 0.0) ** (1.0 / config.temperature)
+        # In logarithms, from the highest score down: powers of scores over- and underflow.
+        power = jnp.log(jnp.maximum(jnp.where(has, buffer.score, 0.0), 0.0)) / config.temperature
+        weight = jnp.exp(power - jnp.maximum(power.max(), jnp.finfo(power.dtype).min))
     return normalized(weight, has)
 
 

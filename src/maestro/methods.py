@@ -21,7 +21,10 @@ def uniform(config: CurriculumConfig, curriculum: Curriculum) -> Float[Array, " 
 def hardest(config: CurriculumConfig, curriculum: Curriculum) -> Float[Array, " P"]:
     """PFSP: f_hard(x) = (1 - x)^power of the win rate x, normalized, smoothed, normalized again."""
     who = population.members(curriculum.population)
-    hard = jnp.where(who, (1 - population.win_rate(curriculum.population)) ** config.hard_power, 0.0)
+    lost = jnp.where(who, 1 - population.win_rate(curriculum.population), 0.0)
+    largest = lost.max()
+    scale = jnp.where(largest**config.hard_power > 1e-30, 1.0, jnp.maximum(largest, 1e-30))  # no underflow
+    hard = jnp.where(who, (lost / scale) ** config.hard_power, 0.0)
     chances = jnp.where(hard.sum() > 0, hard / jnp.maximum(hard.sum(), 1e-30), share(who))
     smooth = jnp.where(who, chances + config.smoothing, 0.0)
     return smooth / jnp.maximum(smooth.sum(), 1e-30)

@@ -15,29 +15,41 @@ from maestro.rollout import Trajectory
 from maestro.trees import Leaf, Tree
 
 
+class Served(PyTreeNode):
+    """Levels of one kind, replayed or new, and how it went on them."""
+
+    regret: Leaf  # mean score of the finished episodes
+    student_return: Leaf  # means over the finished episodes
+    episode_length: Leaf
+    won: Leaf
+    drawn: Leaf
+    lost: Leaf
+    levels: Tree  # dict of means over the levels, each as often as it was started
+
+
 class Metrics(PyTreeNode):
     """One cycle of one seed; NaN where there was nothing to measure."""
 
     active: Leaf  # whether the cycle took place
     trained: Leaf  # whether it ended in an update
     losses: Losses
-    student_return: Leaf  # mean over finished episodes
+    student_return: Leaf  # mean over all finished episodes
     episode_length: Leaf
     episodes: Leaf  # finished ones
     won: Leaf  # shares of finished episodes
     drawn: Leaf
     lost: Leaf
-    regret: Leaf  # mean score of the finished episodes on levels served to the update, or tried
-    coplayer: Leaf  # slot (of the last environment)
+    replayed: Served
+    new: Served
+    chosen: Leaf  # [P]; share of the environments that played against each slot
     coplayer_weights: Leaf  # [P]
     coplayer_entropy: Leaf
-    chosen_ago: Leaf  # [P]; cycles since each member's maximum could last change
-    win_rate: Leaf  # [P]
+    chosen_ago: Leaf  # [P]; cycles since each slot's maximum could last change, NaN if never chosen
+    win_rate: Leaf  # [P]; NaN without a game
     members: Leaf
     buffer_fill: Leaf  # [1 or P]; share of slots filled
     max_score: Leaf  # [1 or P]
     turnover: Leaf  # levels stored in this cycle, over the number of new levels tried
-    levels: Tree  # dict of means over the levels served
     skipped: Leaf  # updates skipped so far because they were not finite
 
 
@@ -63,60 +75,80 @@ def of_cycle(
 ) -> Metrics:
     """Everything that is logged of one cycle; `before` and `after` are the seed's states."""
     seat = trajectory.columns(jnp.arange(trajectory.num_envs))
-    served = slice(-task.replayed if task.replayed else None, None)
-    done, outcome = seat.done, regret.results(seat)
-    first, last = regret.spans(done)
     known, told = before.curriculum, after.curriculum
     weights = curriculum.weights(experiment.teacher, known)
+    games = per_episode(seat)
     return Metrics(
         active=jnp.bool_(True),
-        trained=jnp.bool_(task.levels is None or task.replayed > 0),
+        trained=jnp.bool_(experiment.teacher.learns_from_new or task.replayed > 0),
         losses=losses,
-        student_return=mean_where(done, regret.episode_returns(seat)),
-        episode_length=mean_where(done, (last - first + 1).astype(jnp.float32)),
-        episodes=jnp.sum(done),
-        won=mean_where(done, outcome == 1.0),
-        drawn=mean_where(done, outcome == 0.5),
-        lost=mean_where(done, outcome == 0.0),
-        regret=jnp.sum(played.score[:, served]) / jnp.sum(played.episodes[:, served]),
-        coplayer=task.coplayer if task.coplayer.ndim == 0 else task.coplayer[-1],
+        **{name: mean_where(seat.done, x) for name, x in games.items()},
+        episodes=jnp.sum(seat.done),
+        replayed=served(experiment, task, seat, played, games, True),
+        new=served(experiment, task, seat, played, games, False),
+        chosen=jnp.zeros_like(weights).at[task.coplayer].add(1.0) / task.coplayer.size,
         coplayer_weights=weights,
         coplayer_entropy=-jnp.sum(
             jnp.where(weights > 0, weights * jnp.log(jnp.maximum(weights, 1e-30)), 0.0)
         ),
-        chosen_ago=known.cycle - known.chosen_at,
-        win_rate=population.win_rate(told.population),
+        chosen_ago=chosen_ago(known),
+        win_rate=jnp.where(told.population.games > 0, population.win_rate(told.population), jnp.nan),
         members=told.population.size,
         skipped=after.learner.skipped,
-        levels=level_statistics(experiment, task, trajectory, played),
         **buffer_metrics(known, told, task),
     )
 
 
+def per_episode(seat: Trajectory) -> dict[str, Array]:
+    """What is known of each episode where it ends, [T, E]."""
+    (first, last), outcome = regret.spans(seat.done), regret.results(seat)
+    return {
+        "student_return": regret.episode_returns(seat),
+        "episode_length": (last - first + 1).astype(jnp.float32),
+        "won": outcome == 1.0,
+        "drawn": outcome == 0.5,
+        "lost": outcome == 0.0,
+    }
+
+
+def chosen_ago(known: Curriculum) -> Array:
+    """Cycles since each slot was last chosen; NaN if nothing shows that it ever was.
+
+    Slots start as if they had been chosen in cycle 0: only a game tells who was.
+    """
+    ever = (known.chosen_at > 0) | (known.population.games > 0)
+    return jnp.where(ever, (known.cycle - known.chosen_at).astype(jnp.float32), jnp.nan)
+
+
 def buffer_metrics(before: Curriculum, after: Curriculum, task: Task) -> dict[str, Array]:
-    """Fill, highest score and turnover of the buffers; zeros where there are none."""
+    """Fill, highest score and turnover of the buffers; NaN where there are none."""
+    nothing = jnp.float32(jnp.nan)
     if after.buffers is None or before.buffers is None:
-        return {
-            "buffer_fill": jnp.zeros(1),
-            "max_score": jnp.full(1, -jnp.inf),
-            "turnover": jnp.float32(jnp.nan),
-        }
+        return {"buffer_fill": nothing[None], "max_score": nothing[None], "turnover": nothing}
     changed = jnp.any(after.buffers.digest != before.buffers.digest, axis=-1)
     tried = jax.tree.leaves(task.levels)[0].shape[1] - task.replayed
     return {
         "buffer_fill": after.buffers.size / after.buffers.score.shape[1],
         "max_score": after.buffers.score.max(axis=1),
-        "turnover": jnp.sum(changed) / tried if tried else jnp.float32(jnp.nan),
+        "turnover": jnp.sum(changed) / tried if tried else nothing,
     }
 
 
-def level_statistics(experiment: Any, task: Task, trajectory: Trajectory, played: Played) -> dict[str, Array]:
-    """Means over the levels that were served to the update (or tried), each as often as it was started."""
-    if task.levels is None:
-        levels, started = trajectory.first_level, jnp.ones(trajectory.num_envs, bool)
-    else:
-        served = slice(-task.replayed if task.replayed else None, None)
-        started = played.started[:, served].ravel()
-        levels = jax.tree.map(lambda x: x[:, served].reshape(-1, *x.shape[2:]), task.levels)
+def served(
+    experiment: Any, task: Task, seat: Trajectory, played: Played, games: dict[str, Array], replayed: bool
+) -> Served:
+    """The replayed levels of a cycle, or its new ones, and how it went on them; NaN where there are none."""
+    fresh = seat.num_envs - task.replayed
+    columns = slice(fresh, None) if replayed else slice(0, fresh)
+    if replayed and task.levels is not None:
+        levels = jax.tree.map(lambda x: x[:, columns].reshape(-1, *x.shape[2:]), task.levels)
+        started = played.started[:, columns].ravel()
+    else:  # the first one of each worker, which is kept, or followed by others like it
+        levels = jax.tree.map(lambda x: x[columns], seat.first_level)
+        started = jnp.ones(jax.tree.leaves(levels)[0].shape[0], bool)
     values = jax.vmap(experiment.env.statistics)(levels)
-    return {name: mean_where(started, value) for name, value in values.items()}
+    return Served(
+        regret=jnp.sum(played.score[:, columns]) / jnp.sum(played.episodes[:, columns]),
+        levels={name: mean_where(started, value) for name, value in values.items()},
+        **{name: mean_where(seat.done[:, columns], x[:, columns]) for name, x in games.items()},
+    )

@@ -13,7 +13,10 @@ MEMORY = 128  # episodes over which a win rate is taken
 
 
 class Population(PyTreeNode):
-    """Slot 0 is the live student and no member; members take slots 1, 2, ... in the order they joined."""
+    """Slot 0 is the live student and no member; members take slots 1, 2, ... in the order they joined.
+
+    Until the first has joined, slot 1 holds the student's initial parameters.
+    """
 
     params: Tree  # a tree, each leaf [P, ...]
     size: Leaf  # members
@@ -22,10 +25,10 @@ class Population(PyTreeNode):
 
 
 def init(student: Any, max_members: int) -> Population:
-    """No members yet; slot 0 mirrors the student."""
-    slots = max_members + 1
+    """No members yet; slot 0 mirrors the student, slot 1 keeps it as it is now until someone joins."""
+    slots = max(1, max_members) + 1
     return Population(
-        params=jax.tree.map(lambda x: jnp.zeros((slots, *x.shape), x.dtype).at[0].set(x), student),
+        params=jax.tree.map(lambda x: jnp.zeros((slots, *x.shape), x.dtype).at[:2].set(x), student),
         size=jnp.int32(0),
         results=jnp.zeros((slots, MEMORY)),
         games=jnp.zeros(slots, jnp.int32),

@@ -49,7 +49,9 @@ def init(key: PRNGKeyArray, config: PPOConfig, agent: Agent) -> Learner:
 
 
 def normalize(advantage: Float[Array, "T E"]) -> Float[Array, "T E"]:
-    """(A - mean) / (std + 1e-5) over the whole batch, std with n - 1."""
+    """(A - mean) / (std + 1e-5) over the whole batch, std with n - 1; 0 for a batch of one step."""
+    if advantage.size == 1:
+        return jnp.zeros_like(advantage)
     return (advantage - advantage.mean()) / (advantage.std(ddof=1) + 1e-5)
 
 

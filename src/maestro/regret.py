@@ -8,6 +8,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from maestro.rollout import Trajectory
 
+TOLERANCE = 1e-6  # relative difference of two total scores up to which they are equal
+
 
 def generalized_advantage(trajectory: Trajectory, gamma: float, gae_lambda: float) -> Float[Array, "T E"]:
     """GAE: A_t = delta_t + gamma lambda A_{t+1}, cut where an episode ends.
@@ -41,9 +43,20 @@ def episode_returns(trajectory: Trajectory) -> Float[Array, "T E"]:
 
 def so_far(trajectory: Trajectory, quantity: Float[Array, "T E"]) -> Float[Array, "T E"]:
     """Sum of a quantity over the steps of the episode up to each step."""
-    first, _ = spans(trajectory.done)
-    total = jnp.cumsum(quantity, axis=0)
-    return total - jnp.take_along_axis(total - quantity, first, axis=0)
+    starts = jnp.concatenate([jnp.ones_like(trajectory.done[:1]), trajectory.done[:-1]])
+    return accumulated(quantity, starts)
+
+
+def accumulated(quantity: Float[Array, "*t"], starts: Bool[Array, "*t"]) -> Float[Array, "*t"]:
+    """Sums along the first axis that begin anew where something starts.
+
+    They are sums of sums, as in a tree: rounding loses little, and nothing of what was before a start.
+    """
+
+    def join(early: Any, late: Any) -> Any:
+        return jnp.where(late[1], late[0], early[0] + late[0]), early[1] | late[1]
+
+    return jax.lax.associative_scan(join, (quantity, starts))[0]
 
 
 def entries(trajectory: Trajectory, playlist: int) -> Bool[Array, "Q T E"]:
@@ -56,6 +69,17 @@ def best_returns(trajectory: Trajectory, playlist: int) -> Float[Array, "Q E"]:
     """The best return of the finished episodes of each entry, -inf if there is none."""
     ended = entries(trajectory, playlist) & trajectory.done[None]
     return jnp.max(jnp.where(ended, episode_returns(trajectory)[None], -jnp.inf), axis=1)
+
+
+def mean_returns(trajectory: Trajectory) -> Float[Array, "1 E"]:
+    """The mean return of each environment's finished episodes, -inf if there is none.
+
+    Where every episode has a level of its own, its return is the best on that level; of these bests a
+    sum of scores needs the mean.
+    """
+    total = jnp.sum(jnp.where(trajectory.done, episode_returns(trajectory), 0.0), axis=0)
+    episodes = jnp.sum(trajectory.done, axis=0)
+    return jnp.where(episodes > 0, total / jnp.maximum(episodes, 1), -jnp.inf)[None]
 
 
 def episode_means(
@@ -89,7 +113,14 @@ def positive_value_loss(
 SCORES = {"max_mc": max_mc, "positive_value_loss": positive_value_loss}
 
 
+def lead(mine: Float[Array, "*b"], theirs: Float[Array, "*b"]) -> Float[Array, "*b"]:
+    """1 for a win, 0 for a draw, -1 for a loss by two players' total scores; rounding decides no game."""
+    gap = mine - theirs
+    drawn = jnp.abs(gap) <= TOLERANCE * (1 + jnp.abs(mine) + jnp.abs(theirs))
+    return jnp.where(drawn, 0.0, jnp.sign(gap))
+
+
 def results(trajectory: Trajectory) -> Float[Array, "T E"]:
     """1 where the student's episode just ended in a win, 0.5 in a draw, 0 in a loss; NaN elsewhere."""
-    lead = so_far(trajectory, trajectory.score[..., 0] - trajectory.score[..., 1])
-    return jnp.where(trajectory.done, 0.5 + 0.5 * jnp.sign(lead), jnp.nan)
+    mine, theirs = (so_far(trajectory, trajectory.score[..., seat]) for seat in range(2))
+    return jnp.where(trajectory.done, 0.5 + 0.5 * lead(mine, theirs), jnp.nan)

@@ -8,7 +8,8 @@ from typing import Any, Literal, get_args, get_origin
 from maestro.config import Length, Range, bare, leaves, marks, setting_types
 
 MAX_PROBLEMS = 100
-LARGEST = {int: Range(-(2**31), 2**31 - 1), float: Range(-3e38, 3e38)}  # numbers with no range of their own
+# For numbers with no range of their own.
+LARGEST: dict[type, list[Range]] = {int: [Range(-(2**31), 2**31 - 1)], float: [Range(-3e38, 3e38)]}
 KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
@@ -127,22 +128,19 @@ def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 
 def out_of_range(config: Any, path: str = "") -> list[str]:
     """A line for each number that is too small, too large, or none, and for each list that is too long."""
-    return [line for where, hint, value in leaves(config, path) for line in misfits(where, hint, value)]
-
-
-def misfits(path: str, hint: Any, value: Any) -> list[str]:
-    """What of one setting is beyond the marks beside its type."""
-    entries = value if isinstance(value, tuple) else (value,)
-    most = [mark.most for mark in marks(hint) if isinstance(mark, Length) and len(entries) > mark.most]
-    if most:
-        return [f"{path}: {len(entries):,} entries; allowed: at most {most[0]}"]
     lines = []
-    for x in entries:
-        usual = [LARGEST[type(x)]] if type(x) in LARGEST else []
-        for mark in [mark for mark in marks(hint) if isinstance(mark, Range)] or usual:
-            if not mark.low <= x <= mark.high:  # nan is in no range
-                allowed = f"{mark.low:,} to {mark.high:,}"
-                lines.append(f"{path}: {shown(x)} is out of range; allowed: {allowed}")
+    for where, hint, value in leaves(config, path):
+        entries = value if isinstance(value, tuple) else (value,)
+        ranges = [mark for mark in marks(hint) if isinstance(mark, Range)]
+        most = [mark.most for mark in marks(hint) if isinstance(mark, Length) and len(entries) > mark.most]
+        if most:
+            lines.append(f"{where}: {len(entries):,} entries; allowed: at most {most[0]}")
+            continue
+        for x in entries:
+            for mark in ranges or LARGEST.get(type(x), []):
+                if not mark.low <= x <= mark.high:  # nan is in no range
+                    allowed = f"{mark.low:,} to {mark.high:,}"
+                    lines.append(f"{where}: {shown(x)} is out of range; allowed: {allowed}")
     return lines
 
 

@@ -21,7 +21,7 @@ def read(path: Path) -> dict[str, Any]:
             content = file.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:
             raise SettingsError([f"{path}: larger than {MAX_BYTES:,} bytes, too large for settings"])
-        return from_toml(content.decode(), str(path))
+        return from_toml(content.decode("utf-8-sig"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError([f"{path}: {reason(error)}"]) from None
 

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, PRNGKeyArray
 from maestro import curriculum, metrics, population, ppo, regret
 from maestro.agents.base import Agent
 from maestro.config import PPOConfig, ScheduleConfig
-from maestro.curriculum import Curriculum, Source, Task, Teacher
+from maestro.curriculum import Curriculum, Task, Teacher
 from maestro.envs.base import Environment, Level
 from maestro.level_buffer import Played
 from maestro.metrics import Metrics
@@ -59,8 +59,8 @@ EXPLORE = Plan(new=True, replay=False, learns=False)
 
 
 def training_plan(experiment: Experiment) -> Plan:
-    """The cycle in which the student learns: from replayed levels, or from new ones where none are kept."""
-    if experiment.teacher.method.levels is Source.NEW:
+    """The cycle in which the student learns: from replayed levels, unless it learns from new ones."""
+    if experiment.teacher.learns_from_new:
         return Plan(new=True, replay=False, learns=True)
     return Plan(new=experiment.schedule.kind == "parallel", replay=True, learns=True)
 
@@ -119,7 +119,8 @@ def remember(
     num_envs = trajectory.num_envs
     queue = 1 if task.levels is None else jax.tree.leaves(task.levels)[0].shape[0]
     seat = trajectory.columns(jnp.arange(num_envs))
-    best = regret.best_returns(seat, queue)
+    own = task.levels is None and not experiment.teacher.fixed  # every episode has a level of its own
+    best = regret.mean_returns(seat) if own else regret.best_returns(seat, queue)
     best = curriculum.best_returns(experiment.teacher, state.curriculum, task, best)
     score_function = regret.SCORES[experiment.teacher.config.score]
     score, episodes = score_function(seat, advantage[:, :num_envs], best)
@@ -137,7 +138,7 @@ def learn(
     trajectory: Trajectory,
     advantage: Array,
 ) -> tuple[Learner, Losses]:
-    """A PPO update on the replayed levels; on all of them where levels are always new."""
+    """A PPO update on the replayed levels; on all of them where none are replayed."""
     num_envs = trajectory.num_envs
     columns = jnp.arange(num_envs - (task.replayed or num_envs), num_envs)
     if experiment.schedule.sp_train_both:

@@ -1,4 +1,4 @@
-"""The LaserTag network, its LSTM beside a plain one, and the distribution over actions."""
+"""The LaserTag network, its LSTM beside a plain one, and the network for observations of any form."""
 
 import jax
 import jax.numpy as jnp
@@ -8,9 +8,9 @@ import pytest
 from maestro.agents import lstm
 from maestro.agents.base import Agent
 from maestro.agents.conv_lstm import ConvLSTM
-from maestro.agents.distributions import Categorical
+from maestro.agents.encoders import Convolution
 from maestro.agents.mlp import MLP
-from maestro.envs.base import Box, Discrete, observation_shape
+from maestro.envs.base import Discrete, observation_shape
 from maestro.envs.lasertag.game import LaserTag
 from maestro.games import lasertag
 
@@ -99,19 +99,23 @@ def test_the_network_is_an_agent_of_429830_parameters(params):
     assert AGENT.fitted(observation_shape(LaserTag()), LaserTag.action) == AGENT
 
 
-def test_the_encoder_is_a_convolution(params):
+@pytest.mark.parametrize("rows", [3, 5, 40])
+def test_the_encoder_is_a_convolution(rows):
     random = np.random.default_rng(0)
     kernel = jnp.asarray(random.normal(size=(3, 3, 3, 16)), jnp.float32)
     bias = jnp.asarray(random.normal(size=16), jnp.float32)
-    other = params | {"conv": {"kernel": kernel, "bias": bias}}
-    obs = jnp.asarray(random.integers(0, 2, (7, 5, 5, 3)), bool)
-    ours = AGENT.encode(AGENT.encoder_matrix(other), AGENT.encoder_bias(other), obs)
+    obs = jnp.asarray(random.integers(0, 2, (7, rows, 5, 3)), bool)
     layout = ("NHWC", "HWIO", "NHWC")
     real = jax.lax.conv_general_dilated(
         obs.astype(jnp.float32), kernel, (1, 1), "VALID", dimension_numbers=layout, precision="highest"
     )
     expected = np.maximum(np.asarray(real) + np.asarray(bias), 0).reshape(7, -1)
-    np.testing.assert_allclose(ours, expected, atol=1e-5)
+    encoder = Convolution((rows, 5, 3), 16)
+    assert (encoder.is_small, encoder.outputs) == (rows < 30, expected.shape[1])
+    weights = encoder.prepare({"kernel": kernel, "bias": bias})
+    np.testing.assert_allclose(encoder.encode(weights, obs, 1), expected, atol=1e-5)
+    twice = encoder.encode(weights, jnp.stack([obs, obs]), 2)
+    np.testing.assert_allclose(twice[1], expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3])
@@ -160,31 +164,12 @@ def test_weights_start_orthogonal_and_biases_at_zero(params):
     assert all((np.asarray(b) == 0).all() for b in biases)
 
 
-def test_the_categorical_is_the_softmax_of_its_logits():
-    logits = np.random.default_rng(0).normal(0, 2, (6, 5)).astype(np.float32)
-    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    action = np.array([0, 1, 2, 3, 4, 0])
-    log_prob = Categorical().log_prob(jnp.asarray(logits), jnp.asarray(action))
-    np.testing.assert_allclose(log_prob, np.log(p[np.arange(6), action]), rtol=1e-5)
-    entropy = Categorical().entropy(jnp.asarray(logits))
-    np.testing.assert_allclose(entropy, -(p * np.log(p)).sum(axis=1), rtol=1e-5)
-    np.testing.assert_allclose(Categorical().entropy(jnp.zeros(5)), np.log(5), rtol=1e-6)
-
-
-def test_actions_are_drawn_as_often_as_the_softmax_says():
-    draws, logits = 40_000, jnp.array([0.0, 1.0, -1.0, 2.0, -20.0])
-    keys = jax.random.split(jax.random.key(0), draws)
-    counts = np.bincount(jax.vmap(Categorical().sample, (0, None))(keys, logits), minlength=5)
-    p = np.asarray(jax.nn.softmax(logits), np.float64)
-    assert (np.abs(counts - draws * p) <= 5 * np.sqrt(draws * p * (1 - p)) + 1e-2).all()
-
-
 VIEW = {"far": jax.ShapeDtypeStruct((3,), jnp.float32), "near": jax.ShapeDtypeStruct((2, 2), jnp.uint8)}
 
 
 def test_the_mlp_takes_observations_of_any_form():
     agent = MLP((8,)).fitted(VIEW, Discrete(4))
-    assert isinstance(agent, Agent) and (agent.inputs, agent.num_actions) == (7, 4)
+    assert isinstance(agent, Agent) and (agent.inputs, agent.action) == (7, Discrete(4))
     params = agent.init(jax.random.key(0))
     obs = {"far": jnp.ones((5, 2, 3)), "near": jnp.full((5, 2, 2, 2), 2, jnp.uint8)}
     features = agent.unroll(params, obs, jnp.ones((5, 2)))
@@ -193,9 +178,3 @@ def test_the_mlp_takes_observations_of_any_form():
     np.testing.assert_array_equal(step, features[0])
     np.testing.assert_array_equal(agent.features(memory), step)
     assert agent.policy(params, features).shape == (5, 2, 4) and agent.value(params, features).shape == (5, 2)
-
-
-@pytest.mark.parametrize("agent", [MLP(), ConvLSTM()])
-def test_a_network_refuses_actions_that_it_cannot_take(agent):
-    with pytest.raises(ValueError, match=r"needs .*Discrete actions, not .*Box"):
-        agent.fitted(jax.ShapeDtypeStruct((5, 5, 3), jnp.float32), Box(2, -1.0, 1.0))

@@ -1,5 +1,9 @@
 """Which game is filmed, and that a film shows all of it."""
 
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import imageio.v3 as imageio
 import jax
 import jax.numpy as jnp
@@ -7,6 +11,7 @@ import numpy as np
 import pytest
 
 from ledger import AGENT, students
+from maestro import cli
 from maestro.analysis import film, video
 from maestro.envs.players import Random
 from maestro.evaluation.play import episode
@@ -59,3 +64,41 @@ def test_a_film_is_as_fast_as_asked_and_repeats_a_row_to_be_even(tmp_path, speed
     read = imageio.imread(tmp_path / "film.gif", index=None)
     assert read.shape == (4, 6, 8, 3) and (read[0, -2:] == 255).all() and (read[0, :4] == 0).all()
     assert imageio.immeta(tmp_path / "film.gif")["duration"] == milliseconds
+
+
+@contextmanager
+def small_files(size: int) -> Iterator[None]:
+    """While entered, no file grows beyond so many bytes, as on a disk that is nearly full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("room", [0, 1000])
+@pytest.mark.parametrize("name", ["film.gif", "film.mp4"])
+@pytest.mark.parametrize("older", [None, b"an older film"])
+def test_a_film_that_does_not_fit_leaves_nothing(tmp_path, name, older, room) -> None:
+    frames = np.random.default_rng(0).integers(0, 255, (4, 64, 64, 3), np.uint8)
+    if older is not None:
+        (tmp_path / name).write_bytes(older)
+    with pytest.raises(OSError), small_files(room):
+        video.write(tmp_path / name, frames)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == ({name: older} if older else {})
+
+
+def test_an_image_that_does_not_fit_leaves_nothing_and_is_a_mistake(tmp_path, capsys) -> None:
+    with small_files(50):
+        code = cli.run(["levels", "show", "Cross", "--image", str(tmp_path / "cross.png")])
+    assert code == 2 and not list(tmp_path.iterdir())
+    assert "--image: " in (told := capsys.readouterr().err) and "cannot be written (File too large)" in told
+
+
+def test_a_film_through_a_link_goes_where_the_link_leads(tmp_path) -> None:
+    (tmp_path / "link.gif").symlink_to("film.gif")
+    video.write(tmp_path / "link.gif", np.stack([np.full((8, 8, 3), shade, np.uint8) for shade in (0, 255)]))
+    assert (tmp_path / "link.gif").is_symlink() and len(
+        imageio.imread(tmp_path / "film.gif", index=None)
+    ) == 2

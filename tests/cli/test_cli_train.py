@@ -6,7 +6,7 @@ import re
 import pytest
 
 from maestro import cli, toml
-from maestro.cli.resume import open_run
+from maestro.cli.opening import open_run
 from maestro.envs.lasertag import maps
 from maestro.games.lasertag import GAME
 from maestro.runs import build

@@ -3,6 +3,7 @@
 import re
 from dataclasses import fields, is_dataclass
 
+import jax
 import pytest
 
 from maestro import cli
@@ -53,8 +54,15 @@ def test_help_shows_the_sentence_under_every_setting_and_nothing_that_the_game_d
     assert shown == len(list(leaves(PAPER))) - 1
 
 
-def test_help_shows_the_usual_preset_if_none_is_asked_for(capsys):
-    asked = call(capsys, "train", "lasertag", "--preset", "fast", "--help")[1]
+@pytest.mark.parametrize(("device", "usual"), [("cpu", "tiny"), ("gpu", "fast"), ("tpu", "fast")])
+def test_help_shows_the_usual_preset_if_none_is_asked_for(capsys, monkeypatch, device, usual):
+    monkeypatch.setattr(jax, "default_backend", lambda: device)
+    asked = call(capsys, "train", "lasertag", "--preset", usual, "--help")[1]
     for words in ([], ["lasertag"], ["lasertag", "--preset", "big"], ["-h"]):
         assert call(capsys, "train", *words, "--help")[:2] == (0, asked)
-    assert "(default: fast)" in words_of(asked)
+    assert f"(default: {usual})" in words_of(asked)
+
+
+@pytest.mark.parametrize("command", [*cli.COMMANDS, "levels list", "levels show", "levels sample"])
+def test_no_help_shows_a_default_that_is_none(capsys, command):
+    assert "None)" not in " ".join(call(capsys, *command.split(), "--help")[1].replace("│", " ").split())

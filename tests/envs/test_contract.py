@@ -175,6 +175,16 @@ class EndsEarly(Walk):
         return super().step(key, level.replace(time_limit=early), state, actions)
 
 
+class BeyondItsBounds(Walk):
+    """Nothing is left only when the time is over."""
+
+    observation_bounds = {"left": (1, 20)}
+
+
+class BeyondItsBoundsAtReset(Walk):
+    observation_bounds = {"left": (0, 19)}
+
+
 class Late(Walk):
     def step(self, key, level, state, actions):
         return super().step(key, level.replace(time_limit=level.time_limit + 1), state, actions)
@@ -216,6 +226,8 @@ BROKEN = [
     ("finite", DividesOnSomeLevels),
     ("finite", NaNAtReset),
     ("finite", PaysInfinity),
+    ("observation bounds", BeyondItsBounds),
+    ("observation bounds", BeyondItsBoundsAtReset),
     ("time limit", Late),
     ("time limit", EndsEarly),
     ("statistics", StatisticsOnSomeLevels),
@@ -229,6 +241,7 @@ BROKEN = [
 # Breaking one of the others breaks a second clause with it.
 ALONE = {NoScore, KnowsItsTracer, KnowsItsBatch, Divides, Late, BothEnds, ClaimsZeroSum, VectorStatistics}
 ALONE |= {DividesOnSomeLevels, NaNAtReset, PaysInfinity, EndsEarly, StatisticsOnSomeLevels}
+ALONE |= {BeyondItsBounds, BeyondItsBoundsAtReset}
 
 
 def test_lasertag_keeps_every_clause():

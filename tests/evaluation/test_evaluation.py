@@ -7,14 +7,24 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from ledger import AGENT, Always, certain, students
+from ledger import AGENT, Always, certain, equal, students
 from maestro.config import EvaluationConfig
 from maestro.envs.players import Sight
-from maestro.evaluation.opponents import Evaluation, first_members, trained
-from probes import QUICK, Probe, RockPaperScissors, SmallAgent, experiment
+from maestro.evaluation.opponents import Evaluation, first_members, seed_keys, trained
+from probes import (
+    QUICK,
+    Probe,
+    Race,
+    RockPaperScissors,
+    SmallAgent,
+    experiment,
+    record,
+    start,
+    with_changes,
+)
 
 WON, DRAWN, LOST = np.eye(3)
-KEY = jax.random.key(11)
+KEYS = seed_keys(jax.random.key(11), 0, 3)
 SIGHT = Sight(None, None, 0)
 
 
@@ -44,7 +54,7 @@ def games(
 ) -> Any:
     """(shares won, drawn and lost [seeds, 3] by opponent, the levels)."""
     config = EvaluationConfig(levels=levels, opponents=opponents)
-    evaluation = Evaluation(KEY, config, experiment(env=env, agent=AGENT), players)
+    evaluation = Evaluation(KEYS, config, experiment(env=env, agent=AGENT), players)
     play = jax.jit(evaluation, compiler_options=QUICK)
     return jax.device_get(play(state, evaluation.levels)), evaluation.levels
 
@@ -71,19 +81,53 @@ def test_half_of_the_games_are_played_from_the_other_seat(three_seeds) -> None:
 
 def test_the_levels_are_the_generators_and_the_same_every_time() -> None:
     config, exp = EvaluationConfig(levels=6, opponents=("first",)), experiment(agent=AGENT)
-    one, same, other = (Evaluation(key, config, exp, {}) for key in (KEY, KEY, jax.random.key(12)))
+    other = seed_keys(jax.random.key(12), 0, 3)
+    one, same, other = (Evaluation(keys, config, exp, {}) for keys in (KEYS, KEYS, other))
     np.testing.assert_array_equal(one.levels.number, same.levels.number)
     assert (one.levels.number != other.levels.number).any()
-    assert len(set(one.levels.number.tolist())) > 1
+    assert len(set(one.levels.number.ravel().tolist())) > 1
     np.testing.assert_array_equal(one.levels.time_limit, 2 + one.levels.number % 4)
 
 
 def test_every_level_counts_once(three_seeds) -> None:
     """On every second level the student sits in the second seat."""
     found, levels = games(LevelDecides(), ("first",), {}, three_seeds, levels=16)
-    won = np.mean((levels.number % 2 == 0) == (np.arange(16) % 2 == 0))
-    assert 0 < won < 1 and won != 0.5
-    np.testing.assert_allclose(found["first"], [[won, 0, 1 - won]] * 3)
+    won = np.mean((levels.number % 2 == 0) == (np.arange(16) % 2 == 0)[None], axis=1)
+    assert ((won > 0) & (won < 1)).all() and len(set(won.tolist())) > 1
+    np.testing.assert_allclose(found["first"], np.stack([won, 0 * won, 1 - won], axis=1))
+
+
+def test_each_seed_plays_levels_and_dice_of_its_own_by_its_number_alone() -> None:
+    """Undecided students: the last of three plays as it would alone, and not as the others do."""
+    exp, config = experiment(env=Race(), agent=AGENT), EvaluationConfig(levels=64, opponents=("first",))
+    state = start(exp, 5, 3)
+    same = jax.tree.map(lambda x: jnp.broadcast_to(x[2], x.shape), state.seeds.learner.params)
+    state = state.replace(seeds=state.seeds.replace(learner=state.seeds.learner.replace(params=same)))
+    last = state.replace(seeds=jax.tree.map(lambda x: x[2:], state.seeds))
+    found = []
+    for first, cohort in ((5, state), (7, last)):
+        keys = seed_keys(jax.random.key(11), first, cohort.seeds.key.shape[0])
+        evaluation = Evaluation(keys, config, exp, {})
+        play = jax.jit(evaluation, compiler_options=QUICK)
+        found.append((evaluation.levels.number, play(cohort, evaluation.levels)["first"]))
+    (levels, shares), (own_levels, own_shares) = jax.device_get(found)
+    np.testing.assert_array_equal(own_levels[0], levels[2])
+    np.testing.assert_array_equal(own_shares[0], shares[2])
+    assert len({tuple(x) for x in levels.tolist()}) == len({tuple(x) for x in shares.tolist()}) == 3
+
+
+def test_with_a_warm_up_the_first_opponent_is_the_initial_student_until_someone_joins() -> None:
+    """Not a network of zeros; and so it stays if nobody ever joins."""
+    for schedule in ({"warmup": 3}, {"warmup": 8, "total_updates": 8}):
+        exp = experiment(with_changes(method="dr-fsp", schedule=schedule), agent=AGENT)
+        state = start(exp, 0, 2)
+        initial = state.seeds.learner.params
+        assert (state.seeds.curriculum.population.size == 0).all()
+        assert equal(first_members(state), initial)
+        states, _, _ = record(exp, state, 3)
+        joined = schedule["warmup"] == 3
+        now = states[-1].seeds.learner.params
+        assert equal(first_members(states[-1]), now if joined else initial) and not equal(now, initial)
 
 
 def test_a_trained_player_samples_its_actions_by_the_key() -> None:

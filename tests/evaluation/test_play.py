@@ -83,6 +83,22 @@ def test_a_game_without_a_lead_is_a_draw() -> None:
     np.testing.assert_array_equal(shares(play(NobodyWins(), Guesser(0.5), Guesser(0.5))), [0, 1, 0])
 
 
+@dataclass(frozen=True)
+class EqualFractions(FirstSeatWins):
+    """Until the time limit the second seat earns in reverse what the first does: fractions."""
+
+    length: int = 1000
+
+    def reward(self, level, state, actions):
+        each = 10 / (level.number + 3.0) ** jnp.arange(5)
+        return jnp.stack([each[state.time], each[level.time_limit - 1 - state.time]])
+
+
+def test_equal_fractions_in_another_order_are_a_draw() -> None:
+    results = play(EqualFractions(), Guesser(0.5), Guesser(0.5), count=64)
+    np.testing.assert_array_equal(results, np.zeros(64))
+
+
 def test_each_result_belongs_to_the_level_of_its_place() -> None:
     seat = np.tile([1, -1], 4)
     favoured = np.where(levels(8).number % 2 == 0, 1, -1)

@@ -23,7 +23,8 @@ def highest_regret(max_scores, lam, empty="pessimistic"):
 
 def hardest(win_rates, power=2.0, smooth=0.1):
     """PFSP: f_hard(x) = (1 - x)^power normalised (uniform if all are 0), `smooth` added, normalised again."""
-    weights = [(1.0 - x) ** power for x in win_rates]
+    worst = max(1.0 - x for x in win_rates)  # relative to it, so that not all underflow
+    weights = [((1.0 - x) / worst) ** power if worst > 0 else 0.0 for x in win_rates]
     total = sum(weights)
     shares = [w / total for w in weights] if total > 0 else uniform(len(weights))
     raised = [share + smooth for share in shares]
@@ -41,8 +42,9 @@ def restricted(weights, warm):
 
 
 def outcome(student_return, coplayer_return):
-    """1 for a win of the student, 0.5 for a draw, 0 for a loss."""
-    if student_return == coplayer_return:
+    """1 for a win of the student, 0.5 for a draw, 0 for a loss; rounding decides no game."""
+    largest = 1 + abs(student_return) + abs(coplayer_return)
+    if abs(student_return - coplayer_return) <= 1e-6 * largest:
         return 0.5
     return 1.0 if student_return > coplayer_return else 0.0
 

@@ -23,8 +23,12 @@ def rank_shares(scores, beta):
 
 
 def proportional_shares(scores, beta):
-    """Share of each score, max(S, 0)^(1/beta) normalised; uniform where no score is positive."""
-    return normalized([max(score, 0.0) ** (1.0 / beta) for score in scores])
+    """Share of each score, max(S, 0)^(1/beta) normalised; uniform where no score is positive.
+
+    Of scores relative to the highest, whose powers cannot overflow nor all underflow.
+    """
+    top = max(scores)
+    return normalized([(max(score, 0.0) / top) ** (1.0 / beta) if top > 0 else 0.0 for score in scores])
 
 
 def normalized(weights):

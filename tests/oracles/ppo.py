@@ -6,10 +6,10 @@ import numpy as np
 
 
 def normalize(advantages):
-    """(A - mean) / (std + 1e-5) over the whole batch, std with n - 1."""
+    """(A - mean) / (std + 1e-5) over the whole batch, std with n - 1, or 0 for a single entry."""
     flat = [float(a) for a in np.ravel(advantages)]
     mean = sum(flat) / len(flat)
-    std = math.sqrt(sum((a - mean) ** 2 for a in flat) / (len(flat) - 1))
+    std = math.sqrt(sum((a - mean) ** 2 for a in flat) / max(1, len(flat) - 1))
     return np.array([(a - mean) / (std + 1e-5) for a in flat]).reshape(np.shape(advantages))
 
 

@@ -1,6 +1,7 @@
 """Trained agents as files: what is loaded is what was saved, or nothing is."""
 
 import json
+import tracemalloc
 from dataclasses import replace
 
 import jax
@@ -45,7 +46,7 @@ def test_parameters_come_back_to_the_last_bit(saved):
 
 def test_the_card_says_what_the_file_is(saved):
     card = json.loads(saved[0].with_suffix(".json").read_text())
-    assert card["agent"] == {"filters": 2, "hidden": 4, "heads": [3]}
+    assert card["agent"] == {"filters": 2, "hidden": 4, "heads": [3], "name": "conv_lstm"}
     assert card["parameters"] == sum(x.size for x in jax.tree.leaves(saved[1]))
     assert (card["game"], card["method"], card["seed"], card["updates"]) == ("lasertag", "maestro", 5, 7)
 
@@ -75,12 +76,36 @@ NETWORKS = {"hidden": 5, "filters": 3, "heads": [3, 3]}
 def test_a_card_of_another_network_is_refused(saved, name):
     network = {"filters": 2, "hidden": 4, "heads": [3]} | {name: NETWORKS[name]}
     change_card(saved[0], agent=network)
-    with pytest.raises(AgentError, match=r"student.safetensors: (.* is float32|holds other arrays)"):
+    told = r"student.safetensors: (.* is float32|holds other arrays|not the file .* take)"
+    with pytest.raises(AgentError, match=told):
         agent_file.load(saved[0])
 
 
+def test_a_vast_network_on_the_card_of_a_small_file_is_refused_with_little_memory(saved):
+    """Its parameters would take 600 GB: whoever asks for so many bytes gets a MemoryError."""
+    change_card(saved[0], agent={"filters": 2, "hidden": 65_536, "heads": [65_536] * 16})
+    tracemalloc.start()
+    try:
+        with pytest.raises(AgentError, match=r"student.safetensors: not the file .* alone take 6\d\d,.*"):
+            agent_file.load(saved[0])
+        assert tracemalloc.get_traced_memory()[1] < 100_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("missing", [".safetensors", ".json"])
+def test_the_message_names_the_file_that_was_typed(saved, capsys, missing):
+    saved[0].with_suffix(missing).unlink()
+    assert cli.run(["duel", "Cross", "--a", str(saved[0])]) == 2
+    card = "its card, student.json: " * (missing == ".json")
+    assert capsys.readouterr().err == f"maestro: --a: {saved[0]}: {card}No such file or directory\n"
+
+
 CARDS = {
-    "another game": ({"game": "chess"}, "student.json: the game 'chess' is not known here"),
+    "another game": (
+        {"game": "chess"},
+        "student.safetensors: its card, student.json: the game 'chess' is not known here",
+    ),
     "no game": ({"game": 3}, "no card of an agent"),
     "no network": ({"agent": 3}, "no card of an agent"),
     "no environment": ({"environment": 3}, "no card of an agent"),

@@ -14,10 +14,8 @@ import pytest
 
 from maestro import cohort
 from maestro.agents.conv_lstm import ConvLSTM
-from maestro.agents.mlp import MLP
 from maestro.config import PPOConfig, ScheduleConfig
 from maestro.curriculum import Method, Source
-from maestro.envs.base import Box
 from maestro.envs.lasertag import maps, text
 from maestro.envs.lasertag.game import LaserTag
 from maestro.games import Game
@@ -202,16 +200,17 @@ class ThreePlayers(Race):
     num_agents = 3
 
 
-class Steering(Race):
-    action = Box(2, -1.0, 1.0)
+class Blurred(Race):
+    def observe(self, level, state):
+        return super().observe(level, state)[..., 0]
 
 
 @pytest.mark.parametrize(
     ("game", "sentence"),
     [
         (Game("three", ThreePlayers, SmallAgent), "three has 3 players; training needs a game of two"),
-        (Game("steering", Steering, SmallAgent), "agent: ConvLSTM needs views [rows, columns, channels] and"),
-        (Game("steering", Steering, MLP), "agent: MLP needs Discrete actions, not Box"),
+        (Game("blurred", Blurred, "conv"), "agent: a convolution needs views [rows, columns, channels]"),
+        (Game("blurred", Blurred, SmallAgent), "agent: a convolution needs views [rows, columns, channels]"),
     ],
 )
 def test_a_game_that_cannot_be_trained_is_refused_in_one_sentence(game, sentence):
@@ -248,3 +247,13 @@ def test_a_game_may_say_that_its_levels_are_few():
     config = replace(RACE.presets["tiny"], environment=FewLevels())
     assert build.experiment(RACE, config).teacher.num_levels == 3
     assert build.experiment(RACE, RACE.presets["tiny"]).teacher.num_levels is None
+
+
+def test_a_specialist_learns_without_replay_so_that_its_rate_may_be_0(tmp_path):
+    path = tmp_path / "mine.json"
+    path.write_text('{"number": 7, "time_limit": 3}')
+    changes = {"curriculum": {"replay_rate": 0.0}, "schedule": {"kind": "coin"}, "method": "maestro"}
+    config = build.configure(RACE, RACE.presets["tiny"], changes | {"level": str(path)})
+    assert build.experiment(RACE, config).teacher.learns_from_new
+    with pytest.raises(SettingsError, match="0 never trains"):
+        build.configure(RACE, RACE.presets["tiny"], changes)

@@ -1,6 +1,7 @@
 """Whatever happens to the files of a checkpoint is noticed, named and set aside, or harmless."""
 
 import json
+import os
 import shutil
 from dataclasses import replace
 
@@ -114,7 +115,7 @@ def test_a_flipped_bit_anywhere_is_noticed_or_harmless(folder, file):
     content = path.read_bytes()
     header = 8 + int.from_bytes(content[:8], "little") if file else 0
     places = [0, 1, 7, 8, 9, 20, header, header + 1, len(content) - 1]
-    places += range(30, len(content), len(content) // 80)
+    places += range(30, len(content), len(content) // 30)
     noticed = 0
     for place in places:
         flipped = bytearray(content)
@@ -129,6 +130,13 @@ def test_a_flipped_bit_anywhere_is_noticed_or_harmless(folder, file):
             if aside.exists():
                 aside.replace(bad)
     assert noticed >= len(places) - 3  # blanks in the header carry nothing
+
+
+@pytest.mark.parametrize("file", [0, 1], ids=["manifest", "arrays"])
+def test_a_pipe_in_place_of_a_file_is_noticed_and_nobody_waits_for_it(folder, file):
+    files(folder)[file].unlink()
+    os.mkfifo(files(folder)[file])
+    check_fallback(folder)
 
 
 def test_missing_arrays_are_noticed(folder):

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from maestro.runs import folder, lock
+from maestro.runs import checkpoint, folder, lock
 from maestro.runs.folder import RunFolder, read_status
 from maestro.runs.signals import ABORTED, ASKED, GRACE, Signals
 from maestro.runs.trainer import Stopped
@@ -92,11 +92,15 @@ def test_one_request_stops_in_good_order_and_the_folder_is_free_again(tmp_path):
     assert errors.endswith(f"stopped at update {status['updates']}; {again}")
     assert status["state"] == "stopped" and status["checkpoint"] == status["updates"] > 0
     assert (path / "lock").read_text() == str(process.pid) and not lock.is_held(path)
+    about = json.loads((path / "about.json").read_text())
+    about["sessions"][-1]["versions"]["jax"] = "0.0.1"  # as if another one had been installed since
+    (path / "about.json").write_text(json.dumps(about))
     process = start(*resumed(path), GRACE="inf")
     wait_for_updates(path, process, status["updates"] + 1)
     process.send_signal(signal.SIGINT)
-    code, errors = stopped(process)
-    assert code == 130 and errors.endswith(again)
+    out, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130 and errors.endswith(again)
+    assert f"jax 0.0.1 -> {about['versions']['jax']}: what is trained from here on is not" in out
     assert restorable(path, LONG_RUN)
 
 
@@ -162,7 +166,7 @@ def test_two_requests_abort(tmp_path):
     assert any(ASKED.strip() in line for line in process.stderr)
     process.send_signal(signal.SIGTERM)
     code, errors = stopped(process)
-    assert code == 143 and errors.endswith(ABORTED) and "aborted; the last checkpoint stands" in errors
+    assert code == 143 and errors.endswith(ABORTED) and "checkpoints that are complete stand" in errors
     assert read_status(RunFolder(path))["state"] == "running"
     assert "interrupted" in call("runs", path)[1]
     assert restorable(path, LONG_RUN)
@@ -247,6 +251,24 @@ def test_a_full_disk_loses_nothing_and_a_read_only_one_is_refused(tmp_path, smal
         code, _, errors = call(*command)
         assert code == 2 and "cannot be written: Read-only file system" in errors
     assert remounted(small_disk, "rw")
+
+
+def test_where_there_is_no_checkpoint_none_is_said_to_stand(tmp_path, monkeypatch):
+    trainer = trainer_on(tmp_path, SHORT_RUN)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoint, "save", full)
+    with pytest.raises(Stopped, match=r"No space left on device; there is no complete checkpoint$") as stop:
+        trainer.run()
+    assert stop.value.resumable and restorable(trainer.folder.path, SHORT_RUN) == 0
+    monkeypatch.undo()
+    again = QuickTrainer(trainer.folder, SHORT_RUN)
+    again.run()
+    monkeypatch.setattr(again, "loop", full)
+    with pytest.raises(Stopped, match=r"No space left on device; the last complete checkpoint stands$"):
+        again.run()
 
 
 def remounted(folder, mode):

@@ -27,9 +27,9 @@ def test_a_log_grows_by_lines_and_is_put_back_to_where_it_stood(tmp_path) -> Non
     assert files.file_size(path) == 0
     files.truncate(path, 7)
     assert not path.exists()
-    files.append(path, {"updates": 1})
+    files.append(path, b'{"updates": 1}\n')
     before = files.file_size(path)
-    files.append(path, {"updates": 2})
+    files.append(path, b'{"updates": 2}\n')
     assert path.read_text() == '{"updates": 1}\n{"updates": 2}\n'
     files.truncate(path, before)
     files.truncate(path, 1000)

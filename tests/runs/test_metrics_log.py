@@ -10,7 +10,7 @@ import pytest
 
 from maestro.runs.checkpointer import Checkpointer
 from maestro.runs.folder import RunFolder
-from maestro.runs.metrics_log import LINES, MetricsLog, Position
+from maestro.runs.metrics_log import LINES, MetricsLog, Position, in_vain
 from runs_helpers import Listener, like, micro, quick_chunk, quick_start
 
 CONFIG = micro("maestro", evaluation={"times": 0})  # some of its cycles end in no update
@@ -119,12 +119,53 @@ def test_rows_that_an_older_version_left_waiting_count_as_far_as_they_go(tmp_pat
     log = log_in(tmp_path / "log")
     log.add(part(metrics, 0, first))
     position = log.position()
-    known = {name: x for name, x in position.waiting.items() if name != "regret"}
+    known = {name: x for name, x in position.waiting.items() if name != "new.regret"}
     again = log_in(
         tmp_path / "log", Position(**{**asdict(position), "waiting": known | {"gone": known["won"]}})
     )
     written = again.add(part(metrics, first, None))
     second = int(np.flatnonzero(metrics.trained[:, 0])[WINDOW - 1]) + 1
-    rows = np.where(np.isfinite(metrics.regret), metrics.regret, np.nan)[first:second]
+    rows = np.where(np.isfinite(metrics.new.regret), metrics.new.regret, np.nan)[first:second]
     assert "gone" not in written[0] and written[0]["cycles"] == second
-    np.testing.assert_allclose(np.array(written[0]["regret"], float), np.nanmean(rows, axis=0), rtol=1e-5)
+    np.testing.assert_allclose(np.array(written[0]["new.regret"], float), np.nanmean(rows, axis=0), rtol=1e-5)
+
+
+def test_replayed_and_new_levels_are_logged_apart_each_over_the_cycles_that_had_them(tmp_path, trained):
+    """This run tosses a coin: a cycle has either the one or the other."""
+    _, metrics, _ = trained
+    log = log_in(tmp_path / "log")
+    line = log.add(metrics)[0]
+    window = int(np.flatnonzero(metrics.trained[:, 0])[WINDOW - 1]) + 1
+    replays = metrics.trained[:window]
+    assert 0 < replays.mean() < 1
+    for name, served, cycles in (("replayed", metrics.replayed, replays), ("new", metrics.new, ~replays)):
+        numbers = served.levels["number"][:window]
+        assert np.array_equal(np.isfinite(numbers), cycles)
+        np.testing.assert_allclose(
+            line[f"{name}.levels.number"], np.nanmean(np.where(cycles, numbers, np.nan), axis=0), rtol=1e-5
+        )
+    assert "coplayer" not in line and "regret" not in line and "levels.number" not in line
+
+
+def test_how_often_each_slot_was_chosen_is_logged_as_shares_and_the_members_as_they_are(tmp_path, trained):
+    _, metrics, _ = trained
+    log = log_in(tmp_path / "log")
+    lines = log.add(metrics)
+    for line in lines:
+        np.testing.assert_allclose(np.sum(line["chosen"], axis=1), 1, rtol=1e-5)
+        assert all(float(n).is_integer() for n in line["members"])
+    never = np.array(lines[0]["chosen"]) == 0
+    ages = [[age is None for age in seed] for seed in lines[0]["chosen_ago"]]
+    assert (np.array(ages) <= never).all() and never.any()  # what is not null was chosen, now or before
+    assert [age is None for age in lines[0]["chosen_ago"][0]][-1]  # who has not joined
+
+
+def test_cycles_in_vain_are_counted_back_to_an_update_or_a_finished_episode():
+    def rows(*cycles):
+        return [{"trained": np.array([t, t]), "episodes": np.array(e)} for t, e in cycles]
+
+    nothing, some, update = (False, [0, 0]), (False, [2, 0]), (True, [0, 0])
+    assert in_vain([]) == in_vain(rows(update)) == in_vain(rows((False, [1, 2]))) == 0
+    assert in_vain(rows(update, nothing, nothing)) == 2 and in_vain(rows(nothing, update)) == 0
+    assert in_vain(rows(nothing, some, some)) == 3  # one seed still waits
+    assert in_vain(rows(nothing, (False, [0, 2]), some)) == 1  # each has finished something since

@@ -3,16 +3,17 @@
 import json
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 
 from ledger import AGENT, students
 from maestro.config import RunConfig, leaves, marks
-from maestro.evaluation.opponents import sample_levels
+from maestro.evaluation.opponents import sample_levels, seed_keys
+from maestro.evaluation.statistics import interval
 from maestro.runs import summary, trainer
 from maestro.runs.folder import RunFolder
-from probes import RockPaperScissors, experiment
+from probes import Race, RockPaperScissors, experiment, start
 
 EXPERIMENT = experiment(env=RockPaperScissors(), agent=AGENT)
 
@@ -30,11 +31,12 @@ def test_wins_draws_and_losses_against_the_first_members_are_told_and_kept(
     tmp_path, actions, counted
 ) -> None:
     state = students(actions, [1, 1, 1])
-    found = summary.summarize(RunFolder(tmp_path), EXPERIMENT, state)
+    found = summary.summarize(RunFolder(tmp_path), EXPERIMENT, state, 0)
     assert (found["won"], found["drawn"], found["lost"]) == counted
-    assert found["games"] == 12
-    expected = binomtest(counted[0], 12).proportion_ci(method="wilson")
-    np.testing.assert_allclose(found["won_95"], [expected.low, expected.high])
+    assert (found["games"], found["seeds"]) == (12, 3)
+    assert found["won_by_seed"] == [float(action == 2) for action in actions]
+    np.testing.assert_allclose(found["won_95"], interval(np.array(found["won_by_seed"]), 4))
+    assert found["won_95"][0] < found["won_95"][1]
     assert json.loads((tmp_path / "summary.json").read_bytes()) == found
 
 
@@ -42,6 +44,17 @@ def test_its_levels_are_those_of_no_seed_and_no_evaluation() -> None:
     ranges = {path: mark for path, hint, _ in leaves(RunConfig()) for mark in marks(hint)}
     largest_seed = ranges["seed"].high + ranges["seeds"].high - 1
     assert largest_seed < summary.LAST_KEY < trainer.EVALUATION_KEY < 2**31
-    keys = [jax.random.key(summary.LAST_KEY), jax.random.fold_in(jax.random.key(trainer.EVALUATION_KEY), 0)]
+    keys = [seed_keys(jax.random.key(number), 0, 1) for number in (summary.LAST_KEY, trainer.EVALUATION_KEY)]
     last, evaluated = (sample_levels(key, EXPERIMENT, 16).number for key in keys)
     assert (last != evaluated).any()
+
+
+def test_each_seed_plays_games_of_its_own_by_its_number_alone(monkeypatch) -> None:
+    """The same undecided student three times: different games, and those that each would play alone."""
+    monkeypatch.setattr(summary, "LAST_LEVELS", 64)
+    exp = experiment(env=Race(), agent=AGENT)
+    state = start(exp, 5, 1)
+    thrice = state.replace(seeds=jax.tree.map(lambda x: jnp.concatenate([x] * 3), state.seeds))
+    together, alone = summary.last_games(exp, thrice, 5), summary.last_games(exp, state, 7)
+    np.testing.assert_array_equal(together[2], alone[0])
+    assert len({tuple(row) for row in together.tolist()}) == 3

@@ -1,13 +1,23 @@
 """Where a run pauses, and what it says about how it is going."""
 
+import json
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from maestro.config import EvaluationConfig, PPOConfig, RunConfig, ScheduleConfig
-from maestro.runs.trainer import evaluation_points, finite_mean, measured
-from runs_helpers import QuickTrainer, micro, new_folder, newest
+from maestro.evaluation.statistics import interval
+from maestro.runs.folder import read_status
+from maestro.runs.trainer import (
+    IN_VAIN,
+    TOO_LONG_IN_VAIN,
+    Stopped,
+    evaluation_points,
+    finite_mean,
+    measured,
+)
+from runs_helpers import ENDLESS_RACE, QuickTrainer, micro, new_folder, newest
 
 
 @pytest.mark.parametrize(
@@ -44,7 +54,7 @@ def test_how_a_chunk_went_is_told_of_the_cycles_that_took_place() -> None:
         SimpleNamespace(
             active=ACTIVE,
             trained=np.array([[True, True], [False, False], [True, True]]),
-            coplayer=np.array([[1, 2], [2, 3], [5, 5]]),
+            chosen=np.eye(6)[[[1, 2], [2, 3], [5, 5]]],
             skipped=np.array([[0, 1], [2, 1], [9, 9]]),
             student_return=np.array([[0.5, np.nan], [1.0, 0.0], [7.0, 7.0]]),
             buffer_fill=np.array([[[0.5], [0.25]], [[0.75], [0.5]], [[9.0], [9.0]]]),
@@ -75,3 +85,47 @@ def test_a_finished_run_that_is_resumed_changes_nothing(tmp_path) -> None:
     assert len(before[2].splitlines()) == 2
     QuickTrainer(folder, config).run()
     assert newest(folder.path) == before
+
+
+def test_an_evaluation_is_logged_with_its_seeds_their_games_and_an_interval_over_them(
+    tmp_path, monkeypatch
+) -> None:
+    config = micro("dr-fsp", evaluation=EvaluationConfig(times=1, levels=4))
+    shares = np.array([[0.5, 0.25, 0.25], [1.0, 0.0, 0.0]], np.float32)
+    monkeypatch.setattr(QuickTrainer, "games", staticmethod(lambda state: {"first": shares}))
+    trainer = QuickTrainer(new_folder(tmp_path / "run", config), config)
+    trainer.evaluate()
+    low, high = interval(shares[:, 0].astype(float), 4)
+    line = json.loads(trainer.folder.evaluation.read_text())
+    assert (line["seeds"], line["games"], line["won_drawn_lost"]["first"]) == (2, 4, shares.tolist())
+    np.testing.assert_allclose(line["won_95"]["first"], [low, high], atol=1e-4)
+    told = f"first 0.75/0.12/0.12 (won {low:.2f} to {high:.2f}), 2 seeds"
+    assert trainer.reporter.said[-1] == f"update 0: won/drawn/lost against {told}"
+
+
+@pytest.fixture(scope="module")
+def endless(tmp_path_factory):
+    """(folder, configuration, what was said, why it ended) of a run whose episodes never end."""
+    config = micro("maestro", {"kind": "parallel"}, ENDLESS_RACE)
+    folder = new_folder(tmp_path_factory.mktemp("endless") / "run", config)
+    trainer = QuickTrainer(folder, config)
+    with pytest.raises(Stopped) as stopped:
+        trainer.run()
+    return folder, config, trainer.reporter.said, stopped.value
+
+
+def test_where_no_episode_ends_within_a_rollout_the_run_says_so_and_ends(endless) -> None:
+    folder, _, said, stopped = endless
+    word = "without an update: no episode of some seed ended within the T = 8 steps of a rollout"
+    warnings = [line for line in said if word in line]
+    assert len(warnings) == 1 and IN_VAIN <= int(warnings[0].split()[0]) < IN_VAIN + 32
+    assert word in str(stopped) and stopped.code == 1 and not stopped.resumable
+    assert TOO_LONG_IN_VAIN <= int(str(stopped).split()[0]) < TOO_LONG_IN_VAIN + 32
+    assert read_status(folder)["state"] == "failed"
+
+
+def test_such_a_run_that_is_resumed_ends_at_once_with_the_same_words(endless) -> None:
+    folder, config, _, stopped = endless
+    with pytest.raises(Stopped) as again:
+        QuickTrainer(folder, config).run()
+    assert str(again.value) == str(stopped)

@@ -1,16 +1,29 @@
 """What an agent's output means: distributions over actions, as functions of the network's output."""
 
+import math
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
+from jax.scipy.stats import norm
 from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from maestro.envs.base import Box, Discrete
+
+FIRST_STD = 0.5  # of a Gaussian whose output is 0, in half widths of the box
+LEAST_STD = 0.01
+SPREAD = math.log(math.expm1(FIRST_STD - LEAST_STD))  # what is added to an output, so that 0 means FIRST_STD
+FARTHEST = 100.0  # deviations from the mean; beyond, probabilities are 0 and gradients would not be finite
 
 
 @runtime_checkable
 class Distribution(Protocol):
     """A family of distributions; `output` is what the policy head produces."""
+
+    @property
+    def outputs(self) -> int:
+        """How many numbers the policy head produces."""
 
     def sample(self, key: PRNGKeyArray, output: Array) -> Array: ...
 
@@ -22,6 +35,8 @@ class Distribution(Protocol):
 @dataclass(frozen=True)
 class Categorical:
     """One of finitely many actions; the output is their logits."""
+
+    outputs: int
 
     def sample(self, key: PRNGKeyArray, output: Float[Array, " A"]) -> Int[Array, ""]:
         """An action, one for one key."""
@@ -36,3 +51,65 @@ class Categorical:
         """- sum p log p."""
         log_p = jax.nn.log_softmax(output)
         return -jnp.sum(jnp.exp(log_p) * log_p, axis=-1)
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Independent normal numbers, clipped to a box; the output is their means, then their spreads.
+
+    What is beyond a bound becomes the bound, which thus has a probability of its own (Fujita and Maeda,
+    2018); inside there is a density. Both are those of the action that is played. Lengths are in half
+    widths of the box, from its center, so that outputs and entropies mean the same in every unit.
+    """
+
+    box: Box
+
+    @property
+    def outputs(self) -> int:
+        return 2 * self.box.size
+
+    @property
+    def center(self) -> float:
+        return (self.box.high + self.box.low) / 2
+
+    @property
+    def half(self) -> float:
+        return (self.box.high - self.box.low) / 2
+
+    def moments(self, output: Float[Array, "*b O"]) -> tuple[Float[Array, "*b A"], Float[Array, "*b A"]]:
+        """Mean and standard deviation."""
+        mean, spread = jnp.split(output, 2, axis=-1)
+        return mean, LEAST_STD + jax.nn.softplus(spread + SPREAD)
+
+    def deviations(self, output: Float[Array, "*b O"], place: Array | float) -> Float[Array, "*b A"]:
+        """How far from the mean a place is (-1 and 1 are the ends of the box), in standard deviations."""
+        mean, std = self.moments(output)
+        return jnp.clip((place - mean) / std, -FARTHEST, FARTHEST)
+
+    def sample(self, key: PRNGKeyArray, output: Float[Array, " O"]) -> Float[Array, " A"]:
+        """An action inside the box, one for one key."""
+        mean, std = self.moments(output)
+        free = self.center + self.half * (mean + std * jax.random.normal(key, mean.shape))
+        return jnp.clip(free, self.box.low, self.box.high)
+
+    def log_prob(self, output: Float[Array, "*b O"], action: Float[Array, "*b A"]) -> Float[Array, "*b"]:
+        """For each entry the logarithm of its density, or of its probability where it is a bound; summed."""
+        std, low, high = self.moments(output)[1], self.deviations(output, -1.0), self.deviations(output, 1.0)
+        inside = norm.logpdf(self.deviations(output, (action - self.center) / self.half)) - jnp.log(std)
+        ends = jnp.where(action <= self.box.low, norm.logcdf(low), norm.logcdf(-high))
+        at_end = (action <= self.box.low) | (action >= self.box.high)
+        return jnp.sum(jnp.where(at_end, ends, inside), axis=-1)
+
+    def entropy(self, output: Float[Array, "*b O"]) -> Float[Array, "*b"]:
+        """- integral p log p inside, - p log p of each bound; summed over the entries."""
+        std, low, high = self.moments(output)[1], self.deviations(output, -1.0), self.deviations(output, 1.0)
+        share = norm.cdf(high) - norm.cdf(low)
+        inside = share * (0.5 * math.log(2 * math.pi * math.e) + jnp.log(std))
+        inside += 0.5 * (low * norm.pdf(low) - high * norm.pdf(high))
+        ends = [norm.cdf(z) * norm.logcdf(z) for z in (low, -high)]
+        return jnp.sum(inside - ends[0] - ends[1], axis=-1)
+
+
+def over(action: Discrete | Box) -> Distribution:
+    """The usual distribution over the actions of a game."""
+    return Categorical(action.num) if isinstance(action, Discrete) else Gaussian(action)

@@ -1,9 +1,18 @@
-"""The last layers of a network: an actor's logits or a critic's value."""
+"""The last layers of a network: an actor's output and a critic's value."""
 
+from typing import Any
+
+import jax.numpy as jnp
 from flax import linen as nn
-from jaxtyping import Array
+from jaxtyping import Array, PRNGKeyArray
+
+from maestro.agents import distributions
+from maestro.agents.base import Params
+from maestro.agents.distributions import Distribution
+from maestro.envs.base import Discrete
 
 orthogonal = nn.initializers.orthogonal
+UNKNOWN = Discrete(2)  # the actions of a network that is not yet fitted to a game
 
 
 class Head(nn.Module):
@@ -18,3 +27,42 @@ class Head(nn.Module):
         for size in self.sizes:
             x = nn.relu(nn.Dense(size, kernel_init=orthogonal(2**0.5))(x))
         return nn.Dense(self.outputs, kernel_init=orthogonal(self.last_scale))(x)
+
+
+class ActorCritic:
+    """What the networks here have in common: a distribution that fits the actions, an actor, a critic."""
+
+    action: Any  # Discrete | Box
+
+    @property
+    def head_sizes(self) -> tuple[int, ...]:
+        """Hidden layers of the actor, and of the separate critic."""
+        raise NotImplementedError
+
+    @property
+    def distribution(self) -> Distribution:
+        return distributions.over(self.action)
+
+    @property
+    def actor(self) -> Head:
+        return Head(self.head_sizes, self.distribution.outputs, 0.01)
+
+    @property
+    def critic(self) -> Head:
+        return Head(self.head_sizes, 1, 1.0)
+
+    def init_heads(self, actor: PRNGKeyArray, critic: PRNGKeyArray, features: int) -> Params:
+        """Both heads for so many features: orthogonal, biases 0."""
+        vector = jnp.zeros((1, features))
+        return {
+            "actor": self.actor.init(actor, vector)["params"],
+            "critic": self.critic.init(critic, vector)["params"],
+        }
+
+    def policy(self, params: Params, features: Array) -> Array:
+        """The distribution's output."""
+        return jnp.asarray(self.actor.apply({"params": params["actor"]}, features))
+
+    def value(self, params: Params, features: Array) -> Array:
+        """The critic's estimate of the discounted return."""
+        return jnp.asarray(self.critic.apply({"params": params["critic"]}, features))[..., 0]

@@ -1,53 +1,42 @@
 """A network without memory, for observations of any form."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PRNGKeyArray
 
 from maestro.agents.base import Memory, Params, Weights
-from maestro.agents.distributions import Categorical
-from maestro.agents.heads import Head
+from maestro.agents.encoders import count, joined
+from maestro.agents.heads import UNKNOWN, ActorCritic
 from maestro.config import Given, Length, Range
 from maestro.envs.base import Box, Discrete, Obs
 
 
 @dataclass(frozen=True)
-class MLP:
-    """Takes any observation, joined into one vector; gives logits of a few actions, and a value."""
+class MLP(ActorCritic):
+    """Takes any observation, joined into one vector; has no memory."""
 
     layers: Annotated[tuple[int, ...], Range(1, 65_536), Length(16)] = (64, 64)
     """Hidden layers of the actor, and of the separate critic."""
-    num_actions: Annotated[int, Given] = 2
+    action: Annotated[Discrete | Box, Given] = UNKNOWN
     inputs: Annotated[int, Given] = 1
-
-    distribution = Categorical()
+    name: Literal["mlp"] = "mlp"
+    """What kind of network it is."""
 
     def fitted(self, observation: Any, action: Discrete | Box) -> "MLP":
-        """For observations that are arrays or trees of arrays, and finitely many actions."""
-        if not isinstance(action, Discrete):
-            raise ValueError(f"MLP needs Discrete actions, not {action}")
-        inputs = sum(leaf.size for leaf in jax.tree.leaves(observation))
-        return replace(self, num_actions=action.num, inputs=inputs)
+        """For observations that are arrays or trees of arrays."""
+        return replace(self, action=action, inputs=count(observation))
 
     @property
-    def actor(self) -> Head:
-        return Head(self.layers, self.num_actions, 0.01)
-
-    @property
-    def critic(self) -> Head:
-        return Head(self.layers, 1, 1.0)
+    def head_sizes(self) -> tuple[int, ...]:
+        return self.layers
 
     def init(self, key: PRNGKeyArray) -> Params:
         """Orthogonal, biases 0."""
         actor, critic = jax.random.split(key)
-        vector = jnp.zeros((1, self.inputs))
-        return {
-            "actor": self.actor.init(actor, vector)["params"],
-            "critic": self.critic.init(critic, vector)["params"],
-        }
+        return self.init_heads(actor, critic, self.inputs)
 
     def start(self, *batch: int) -> Memory:
         """The last observation: all that the features are made of."""
@@ -57,14 +46,9 @@ class MLP:
         """Nothing: a step only looks."""
         return ()
 
-    def joined(self, obs: Obs, axes: int) -> Array:
-        """All numbers of an observation as one vector, behind the leading axes."""
-        parts = [leaf.reshape(*leaf.shape[:axes], -1) for leaf in jax.tree.leaves(obs)]
-        return jnp.concatenate(parts, axis=-1).astype(jnp.float32)
-
     def step(self, weights: Weights, memory: Memory, obs: Obs) -> tuple[Memory, Array]:
         """The observation as a vector."""
-        vector = self.joined(obs, memory.ndim - 1)
+        vector = joined(obs, memory.ndim - 1)
         return vector, vector
 
     def features(self, memory: Memory) -> Array:
@@ -73,12 +57,4 @@ class MLP:
 
     def unroll(self, params: Params, obs: Obs, keep: Array) -> Array:
         """All steps' observations as vectors."""
-        return self.joined(obs, keep.ndim)
-
-    def policy(self, params: Params, features: Array) -> Array:
-        """The logits."""
-        return jnp.asarray(self.actor.apply({"params": params["actor"]}, features))
-
-    def value(self, params: Params, features: Array) -> Array:
-        """The critic's estimate of the discounted return."""
-        return jnp.asarray(self.critic.apply({"params": params["critic"]}, features))[..., 0]
+        return joined(obs, keep.ndim)

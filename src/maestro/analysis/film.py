@@ -1,13 +1,13 @@
 """A game of two players as pictures."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
-from maestro.analysis import video
+from maestro.analysis import caption, video
 from maestro.cohort import Cohort
 from maestro.envs.base import Level
 from maestro.evaluation.opponents import first_members, trained
@@ -18,7 +18,7 @@ from maestro.runs.summary import LAST_KEY
 from maestro.train import Experiment
 
 GAMES = 8  # of which the longest won one is filmed
-SCALE = 24
+SIDE = 480  # pixels of a film's longer side, about
 PAUSE = 10  # frames that the end is shown
 
 
@@ -29,10 +29,15 @@ def states_of(game: Episode) -> Iterator[Any]:
         yield jax.tree.map(lambda x, t=t: x[t], states)
 
 
-def frames_of(draw: Drawing, level: Level, game: Episode, scale: int = SCALE) -> list[np.ndarray]:
-    """A picture of each state."""
+def frames_of(draw: Drawing, level: Level, game: Episode, names: Sequence[str] = ()) -> list[np.ndarray]:
+    """A picture of each state, large enough to look at, with who is who below it."""
     assert draw.picture is not None
-    return [draw.picture(level, state, scale) for state in states_of(game)]
+    states = list(states_of(game))
+    scale = max(1, SIDE // max(draw.picture(level, states[0], 1).shape[:2]))
+    pictures = [draw.picture(level, state, scale) for state in states]
+    text = caption.who_is_who(draw.seats, names)
+    words = caption.bar(text, pictures[0].shape[1]) if text else None
+    return [caption.below(picture, words) for picture in pictures]
 
 
 def film_student(path: Path, experiment: Experiment, draw: Drawing, cohort: Cohort) -> None:
@@ -45,5 +50,5 @@ def film_student(path: Path, experiment: Experiment, draw: Drawing, cohort: Coho
         level = experiment.env.sample_level(key)
         games.append((level, episode(key, experiment.env, level, *players, step_bound(level))))
     level, game = max(games, key=lambda g: (int(g[1].outcome) > 0, min(60, int(g[1].length))))
-    frames = frames_of(draw, level, game)
+    frames = frames_of(draw, level, game, ("the trained student", "its first co-player"))
     video.write(path, frames + frames[-1:] * PAUSE)

@@ -1,6 +1,7 @@
 """Frames to a film: an animated GIF or an MP4."""
 
 import contextlib
+import io
 import itertools
 import subprocess
 from collections.abc import Iterable, Iterator
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from maestro.runs.files import replacing
 
 ENDINGS = (".gif", ".mp4")
 QUALITY = "18"  # of x264: lower is better, 18 looks lossless
@@ -22,18 +25,21 @@ def check_ending(path: str | Path) -> str:
 
 
 def write(path: str | Path, frames: Iterable[np.ndarray], speed: int | float = 12) -> None:
-    """Write uint8 RGB frames of one size, `speed` of them per second."""
+    """Write uint8 RGB frames of one size, `speed` of them per second; all of the film, or no file."""
     write_film = _write_gif if check_ending(path) == ".gif" else _write_mp4
-    write_film(Path(path).resolve(), (_even(frame) for frame in frames), speed)
+    with replacing(Path(path).resolve()) as partial:
+        write_film(partial, (_even(frame) for frame in frames), speed)
 
 
 def _write_gif(path: Path, frames: Iterator[np.ndarray], speed: int | float) -> None:
     import imageio.v2 as imageio  # slow to import, and only films need it
 
-    film: Any = imageio.get_writer(path, mode="I", duration=1000 / speed, loop=0)
+    content = io.BytesIO()  # so that only the writing of the file can fail
+    film: Any = imageio.get_writer(content, format="GIF", mode="I", duration=1000 / speed, loop=0)
     with film as writer:
         for frame in frames:
             writer.append_data(frame)
+    path.write_bytes(content.getvalue())
 
 
 def _write_mp4(path: Path, frames: Iterator[np.ndarray], speed: int | float) -> None:
@@ -54,7 +60,8 @@ def _write_mp4(path: Path, frames: Iterator[np.ndarray], speed: int | float) -> 
                 process.stdin.write(np.ascontiguousarray(frame).tobytes())
         _, complaint = process.communicate()
     if process.returncode:
-        raise OSError(f"ffmpeg could not write {path}: {complaint.decode(errors='replace').strip()}")
+        told = complaint.decode(errors="replace").strip().splitlines() or ["no reason was given"]
+        raise OSError(f"ffmpeg: {told[-1]}")
 
 
 def _even(frame: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ import importlib
 import os
 import sys
 
+from maestro.cli.output import say
 from maestro.games import DEFAULT
 
 COMMANDS = {  # the module maestro.cli.<name>, whose `main(arguments)` runs it
@@ -36,38 +37,65 @@ def main() -> int:
     try:
         return run(sys.argv[1:])
     except KeyboardInterrupt:
-        return 130
+        say("maestro: interrupted", error=True)
+        os._exit(130)  # another thread may be compiling, which nothing can stop
     except BrokenPipeError:  # whoever read the output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        return mute(141)
+    except OSError as error:
+        say(f"maestro: the output cannot be written: {error.strerror or error}", error=True)
+        return mute(1)
+
+
+def mute(code: int) -> int:
+    """Give up on the output, so that nothing is written again at the end; returns the exit code."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
 
 
 def run(arguments: list[str]) -> int:
     """Run one command; a mistake of the user's is one message and exit code 2."""
+    from maestro.cli.arguments import Mistake
+
+    try:
+        code = dispatch(arguments)
+    except Mistake as mistake:
+        code = complain(str(mistake))
+    except SystemExit as end:  # how the parser of arguments ends
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except OSError as error:
+        code = complain(trouble(error))
+    sys.stdout.flush()
+    return code
+
+
+def dispatch(arguments: list[str]) -> int:
+    """Call the command that is named first."""
     if not arguments or arguments[0] in ("-h", "--help", "help"):
-        print(overview())
+        say(overview())
         return 0 if arguments else 2
     if arguments[0] == "--version":
         import maestro
 
-        print(f"maestro {maestro.__version__}")
+        say(f"maestro {maestro.__version__}")
         return 0
     name, *rest = arguments
     if name not in COMMANDS:
         nearest = difflib.get_close_matches(name, COMMANDS, 1, 0.0)[0]
         allowed = ", ".join(COMMANDS)
         return complain(f"unknown command {name!r} (nearest: {nearest!r}; allowed: {allowed})")
-
-    from maestro.cli.arguments import Mistake
-
-    try:
-        importlib.import_module(f"maestro.cli.{name}").main(rest)
-        sys.stdout.flush()
-    except Mistake as mistake:
-        return complain(str(mistake))
-    except SystemExit as end:  # how the parser of arguments ends
-        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    importlib.import_module(f"maestro.cli.{name}").main(rest)
     return 0
+
+
+def trouble(error: OSError) -> str:
+    """What a file that cannot be used is the reason for; an error of the output itself is raised again."""
+    if error.filename is not None:
+        return f"{str(error.filename)!r}: {error.strerror or error}"
+    try:
+        os.getcwd()
+    except OSError:
+        return "the folder that you are in is gone; go to another one"
+    raise error
 
 
 def overview() -> str:
@@ -80,5 +108,5 @@ def overview() -> str:
 
 def complain(message: str) -> int:
     """Say what is wrong on stderr; the exit code of a mistake."""
-    print(f"maestro: {message}", file=sys.stderr)
+    say(f"maestro: {message}", error=True)
     return 2

@@ -1,7 +1,11 @@
 """What the commands share: parsing by tyro, and checks whose failures are the user's to fix."""
 
 import os
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -11,23 +15,59 @@ if TYPE_CHECKING:
 
 
 MAX_SEED = 2**32 - 1
+LEAST = "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"  # shorter compilations are not kept
 
 
 class Mistake(Exception):
     """The user asked for what cannot be done; the message is all they see."""
 
 
-def parse(
-    command: Callable[..., None] | dict[str, Callable[..., None]], name: str, arguments: list[str]
-) -> None:
-    """Call a function, or one of several by the next argument, with arguments parsed by its signature."""
+Command = Callable[..., Callable[[], None] | None]  # what it returns is done at the end, and can be unwound
+
+
+def parse(command: Command | dict[str, Command], name: str, arguments: list[str]) -> None:
+    """Call a function, or one of several by the next argument, with arguments parsed by its signature.
+
+    It works in another thread, so that an interrupt is heard at once and never unwinds a compiler.
+    """
     import tyro
 
-    prog = f"maestro {name}"
-    if isinstance(command, dict):
-        tyro.extras.subcommand_cli_from_dict(command, prog=prog, args=arguments)
-    else:
-        tyro.cli(command, prog=prog, args=arguments)
+    call: Any = tyro.extras.subcommand_cli_from_dict if isinstance(command, dict) else tyro.cli
+    work = ThreadPoolExecutor(1).submit(partial(call, command, prog=f"maestro {name}", args=arguments))
+    end = work.result()
+    if end is not None:
+        with unwinding():
+            end()
+
+
+@contextmanager
+def unwinding() -> Iterator[None]:
+    """While entered, an interrupt is an exception: files that are half written are removed."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def use_cache() -> None:
+    """Keep compiled programs on disk, unless the user has said where, or nothing can be kept."""
+    import jax
+
+    if jax.config.jax_compilation_cache_dir is not None:  # type: ignore[attr-defined]
+        return
+    try:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        cache = base / "maestro" / "jax"
+        cache.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):  # nobody's home
+        return
+    if os.access(cache, os.W_OK | os.X_OK):
+        jax.config.update("jax_compilation_cache_dir", str(cache))
+        if LEAST not in os.environ:
+            jax.config.update(LEAST.lower(), 0.3)  # a duel's program takes about a second
 
 
 def check_range(option: str, value: int | float, low: int | float, high: int | float) -> None:
@@ -40,10 +80,16 @@ def check_output(option: str, path: Path, endings: tuple[str, ...]) -> None:
     """Refuse a file that cannot be written, before any work is done for it."""
     if path.suffix.lower() not in endings:
         raise Mistake(f"{option}: {str(path)!r} does not end in one of {', '.join(endings)}")
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise Mistake(f"{option}: {str(path)!r} cannot be written ({error.strerror})") from None
     folder = path.resolve().parent
     if not folder.is_dir():
         raise Mistake(f"{option}: the folder {str(folder)!r} does not exist")
-    if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+    if path.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         raise Mistake(f"{option}: {str(path)!r} cannot be written")
 
 
@@ -57,10 +103,11 @@ def make_folder(option: str, folder: Path) -> None:
         raise Mistake(f"{option}: the folder {str(folder)!r} cannot be written into")
 
 
-def writing(option: str, path: Path, write: Callable[[], Any]) -> None:
-    """Write a file; a full disk or the like is a mistake, not a crash."""
+@contextmanager
+def writing(option: str, path: Path) -> Iterator[None]:
+    """While a file is written: a full disk or the like is a mistake, not a crash."""
     try:
-        write()
+        yield
     except OSError as error:
         raise Mistake(f"{option}: {str(path)!r} cannot be written ({error.strerror or error})") from None
 

@@ -1,7 +1,9 @@
 """`maestro duel`: two players on one level, watched, filmed or counted."""
 
+import json
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,9 +19,12 @@ from maestro.cli.arguments import (
     find_game,
     find_level,
     parse,
+    use_cache,
     writing,
 )
 from maestro.cli.levels import GameOption
+from maestro.cli.options import JsonFlag
+from maestro.cli.output import console, say
 from maestro.games import DEFAULT, Game
 
 MAX_GAMES = 100_000
@@ -36,16 +41,22 @@ def duel(
     a: Annotated[str, tyro.conf.arg(metavar="PLAYER", help="In the student's seat.")] = "random",
     b: Annotated[
         str,
-        tyro.conf.arg(metavar="PLAYER", help="In the opponent's seat; by default the game's last script."),
+        tyro.conf.arg(
+            metavar="PLAYER",
+            help="In the opponent's seat; by default the game's last script.",
+            help_behavior_hint="",
+        ),
     ] = "",
     game: GameOption = DEFAULT,
     seed: Annotated[int, tyro.conf.arg(help="The same seed gives the same game.")] = 0,
     games: Annotated[int, tyro.conf.arg(help="How many; more than one are only counted.")] = 1,
     video: Annotated[
-        Path | None, tyro.conf.arg(metavar="FILE", help="Film it into this .mp4 or .gif.")
+        Path | None,
+        tyro.conf.arg(metavar="FILE", help="Film it into this .mp4 or .gif.", help_behavior_hint=""),
     ] = None,
     speed: Annotated[float, tyro.conf.arg(help="Steps per second on the terminal and in films.")] = 12.0,
-) -> None:
+    as_json: JsonFlag = False,
+) -> Callable[[], None]:
     """Let two players meet; watch them on a terminal, film them, or count the wins of many games.
 
     Players: random, another scripted player of the game (a wrong name lists them), or the .safetensors
@@ -65,6 +76,9 @@ def duel(
     check_range("--seed", seed, 0, MAX_SEED)
     check_range("--games", games, 1, MAX_GAMES)
     check_range("--speed", speed, 0.1, 100)
+    if as_json and games == 1:
+        raise Mistake("--json: tells the counts of many games, and --games is 1")
+    use_cache()
     known = find_game("--game", game)
     if video is not None:
         check_output("--video", video, ENDINGS)
@@ -77,9 +91,8 @@ def duel(
     names = (("--a", a), ("--b", b or list(known.players)[-1]))
     players = [find_player(option, known, name) for option, name in names]
     if games > 1:
-        count(known, seed, level, players, games)
-    else:
-        play(known, seed, level, players, video, speed)
+        return partial(say, count(known, seed, level, players, games, as_json))
+    return play(known, seed, level, players, video, speed)
 
 
 def find_player(option: str, game: Game, name: str) -> Any:
@@ -87,8 +100,6 @@ def find_player(option: str, game: Game, name: str) -> Any:
     try:
         if not name.endswith(".safetensors"):
             return game.player(name)
-        if not Path(name).is_file():
-            raise Mistake(f"{option}: there is no file {name!r}")
         from maestro.runs.agent_file import load
 
         return load(name, game)
@@ -97,8 +108,8 @@ def find_player(option: str, game: Game, name: str) -> Any:
         raise Mistake(f"{option}: {error}{file}") from None
 
 
-def count(game: Game, seed: int, value: str, players: list[Any], games: int) -> None:
-    """Play many games, each on a new level where that is random, and print how they ended."""
+def count(game: Game, seed: int, value: str, players: list[Any], games: int, as_json: bool = False) -> str:
+    """Play many games, each on a new level where that is random; how they ended."""
     import jax
     import jax.numpy as jnp
 
@@ -114,43 +125,54 @@ def count(game: Game, seed: int, value: str, players: list[Any], games: int) -> 
     outcome = outcomes(jax.random.split(key, games), env, *players, levels, step_bound(levels))
     won, lost, drawn = (int(jnp.sum(kind)) for kind in (outcome > 0, outcome < 0, outcome == 0))
     a, b = (player.name for player in players)
-    print(f"{games} games: A {a} won {won}, B {b} won {lost}, drawn {drawn}")
+    if as_json:
+        counts = {"level": value, "seed": seed, "games": games, "a": a, "b": b}
+        return json.dumps({**counts, "a_won": won, "b_won": lost, "drawn": drawn}, indent=1)
+    return f"{games} games: A {a} won {won}, B {b} won {lost}, drawn {drawn}"
 
 
-def play(game: Game, seed: int, value: str, players: list[Any], film: Path | None, speed: float) -> None:
-    """Play one game and show it."""
+def play(
+    game: Game, seed: int, value: str, players: list[Any], film: Path | None, speed: float
+) -> Callable[[], None]:
+    """Play one game; returns what shows it."""
     import jax
 
-    from maestro.analysis import video
-    from maestro.analysis.film import states_of
     from maestro.evaluation.play import episode, step_bound
 
     level_key, key = jax.random.split(jax.random.key(seed))
     env = game.environment()
     name, level = (RANDOM, env.sample_level(level_key)) if value == RANDOM else find_level(game, value)
-    print(f"{name}: A {players[0].name} against B {players[1].name}, seed {seed}", flush=True)
+    say(f"{name}: A {players[0].name} against B {players[1].name}, seed {seed}")
     level, played = jax.device_get((level, episode(key, env, level, *players, step_bound(level))))
+    names = [player.name for player in players]
+    return partial(show, game, level, played, names, film, speed)
+
+
+def show(game: Game, level: Any, played: Any, names: list[str], film: Path | None, speed: float) -> None:
+    """Film a game or show it on the terminal, and say how it ended."""
+    from maestro.analysis import video
+    from maestro.analysis.film import frames_of, states_of
+
     if film is not None:
-        frames = (game.draw.picture(level, state, 32) for state in states_of(played))  # type: ignore[misc]
-        writing("--video", film, partial(video.write, film, frames, speed))
+        with writing("--video", film):
+            video.write(film, frames_of(game.draw, level, played, names), speed)
     else:
         watch(game, level, list(states_of(played)), speed)
     outcome, length = int(played.outcome), int(played.length)
-    result = {1: f"A {players[0].name} won", 0: "a draw", -1: f"B {players[1].name} won"}[outcome]
-    print(f"{result} after {length} steps" + (f"; film in {film}" if film is not None else ""))
+    result = {1: f"A {names[0]} won", 0: "a draw", -1: f"B {names[1]} won"}[outcome]
+    say(f"{result} after {length} steps" + (f"; film in {film}" if film is not None else ""))
 
 
 def watch(game: Game, level: Any, states: list[Any], speed: float) -> None:
     """Show the game as it went on a terminal; elsewhere only how it ended."""
-    from rich.console import Console
     from rich.live import Live
     from rich.text import Text
 
-    console, terminal = Console(), game.draw.terminal
+    screen, terminal = console(), game.draw.terminal
     if not sys.stdout.isatty():
-        console.print(terminal(level, states[-1]), highlight=False)
+        screen.print(terminal(level, states[-1]), highlight=False)
         return
-    with Live(console=console, auto_refresh=False) as live:
+    with Live(console=screen, auto_refresh=False) as live:
         for step, state in enumerate(states):
             caption = f"\n[dim]step {step} of {int(level.time_limit)}[/]"
             live.update(Text.from_markup(terminal(level, state) + caption), refresh=True)

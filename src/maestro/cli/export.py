@@ -1,12 +1,14 @@
 """`maestro export`: the students of a run as files that stand alone."""
 
-import sys
+import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 
 from maestro.cli.arguments import Mistake, make_folder, parse, refuse
+from maestro.cli.options import JsonFlag
+from maestro.cli.output import Errors, say
 from maestro.settings import SettingsError
 
 
@@ -15,21 +17,12 @@ def main(arguments: list[str]) -> None:
     parse(export, "export", arguments)
 
 
-class Errors:
-    """Prints remarks on stderr, because the output is a list of files."""
-
-    def say(self, text: str) -> None:
-        print(f"maestro: {text}", file=sys.stderr)
-
-    def show(self, status: dict[str, Any]) -> None:
-        """Nothing goes on here."""
-
-
 def export(
     run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")],
-    out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None,
-    game: Annotated[str, tyro.conf.arg(metavar="module:NAME")] = "",
-    method: Annotated[str, tyro.conf.arg(metavar="module:NAME")] = "",
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")] = None,
+    game: Annotated[str, tyro.conf.arg(metavar="module:NAME", help_behavior_hint="")] = "",
+    method: Annotated[str, tyro.conf.arg(metavar="module:NAME", help_behavior_hint="")] = "",
+    as_json: JsonFlag = False,
 ) -> None:
     """Write the students of a run's newest checkpoint as safetensors, each with a JSON card.
 
@@ -45,7 +38,7 @@ def export(
         game: Where the run's game is, if it is one of your own.
         method: Where the run's method is, if it is one of your own.
     """
-    from maestro.cli.resume import open_run
+    from maestro.cli.opening import open_run
     from maestro.runs import build
     from maestro.runs.folder import RunError, RunFolder
     from maestro.runs.summary import export_newest
@@ -63,5 +56,4 @@ def export(
         refuse(error)
     except OSError as error:
         raise Mistake(f"{out or folder.agents}: cannot be written ({error.strerror})") from None
-    for path in paths:
-        print(path)
+    say(json.dumps([str(path) for path in paths], indent=1) if as_json else "\n".join(map(str, paths)))

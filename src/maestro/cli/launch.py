@@ -13,15 +13,19 @@ from typing import Any
 import jax
 
 from maestro import imports, settings, toml
+from maestro.analysis import curves
 from maestro.analysis.film import film_student
-from maestro.cli.arguments import Mistake, refuse
-from maestro.cli.progress import Progress
+from maestro.cli.arguments import Mistake, refuse, use_cache
+from maestro.cli.origin import Begin, begun, told
+from maestro.cli.output import Errors, clean, say
+from maestro.cli.progress import Progress, roughly
 from maestro.cohort import Cohort
 from maestro.config import RunConfig
 from maestro.curriculum import Method
 from maestro.games import Game
-from maestro.runs import agent_file, build, lock, memory, summary
+from maestro.runs import agent_file, beginning, build, lock, memory, summary, workload
 from maestro.runs import folder as run_folder
+from maestro.runs.beginning import Beginning
 from maestro.runs.folder import RunError, RunFolder
 from maestro.runs.lock import Locked
 from maestro.runs.reporter import Reporter
@@ -29,6 +33,8 @@ from maestro.runs.signals import Signals
 from maestro.runs.trainer import Stopped, Trainer
 from maestro.settings import SettingsError
 from maestro.train import Experiment
+
+LONG = 600.0  # seconds of training without an accelerator that are worth a word
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,8 @@ class Job:
     method: Method | None = None  # of the user's own
     origin: str = ""  # how the game was named, if not by a name that is known here
     wandb: bool = False
+    remark: str = ""  # to be said at the start
+    begin: Begin | None = None  # what makes the first state, if the run does not begin with nothing
 
     @property
     def typed(self) -> str:
@@ -62,13 +70,6 @@ def device_memory() -> int:
     return stats.get("bytes_limit") or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def use_cache() -> None:
-    """Keep compiled programs on disk, unless the user has said where."""
-    if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        jax.config.update("jax_compilation_cache_dir", str(base / "maestro" / "jax"))
-
-
 def built(job: Job) -> Experiment:
     """The experiment, once; what cannot be built is a mistake in the settings."""
     try:
@@ -88,10 +89,14 @@ def dry_run(job: Job) -> None:
     """Print what a run would be, and refuse what cannot fit."""
     experiment = built(job)
     need = memory.estimate(job.config, experiment)
-    print(toml.to_toml(job.config))
-    print(f"# parameters of one agent: {build.parameter_count(experiment):,}")
-    print(f"# memory on the device, about: {need / 1e9:.2f} GB of {device_memory() / 1e9:.1f} GB")
+    say(toml.to_toml(job.config))
+    say(f"# parameters of one agent: {build.parameter_count(experiment):,}")
+    say(f"# memory on the device, about: {need / 1e9:.2f} GB of {device_memory() / 1e9:.1f} GB")
+    if jax.default_backend() == "cpu":
+        say(f"# time without an accelerator, about: {roughly(workload.seconds(job.config, experiment))}")
     refuse_too_large(need)
+    if job.begin is not None:
+        say(f"# {told(begun(job.begin, experiment, Errors()))}")
 
 
 def launch(job: Job, path: Path, new: bool) -> None:
@@ -101,14 +106,32 @@ def launch(job: Job, path: Path, new: bool) -> None:
     if new:
         refuse_too_large(memory.estimate(job.config, experiment))
     wandb = import_wandb() if job.wandb else None
+    start = begun(job.begin, experiment, Errors()) if job.begin is not None else None
     try:
         folder = run_folder.claim(path) if new else RunFolder(path)
         with lock.hold(path), Signals(answer) as signals, Progress() as progress:
             if new:
-                run_folder.begin(folder, job.config)
+                plant = partial(beginning.plant, folder, job.config, start, progress) if start else None
+                run_folder.begin(folder, job.config, plant)
+                foretell(job, experiment, start, progress)
             work(job, folder, experiment, progress, signals, wandb)
     except (Locked, RunError) as error:
         raise Mistake(f"--out: {error}" if new else str(error)) from None
+
+
+def foretell(job: Job, experiment: Experiment, start: Beginning | None, reporter: Reporter) -> None:
+    """Say what a new run begins with, and how long it may take where there is no accelerator."""
+    if job.remark:
+        reporter.say(job.remark)
+    if start is not None:
+        reporter.say(told(start))
+    if jax.default_backend() != "cpu":
+        return
+    done = int(start.state.updates) if start is not None else 0
+    need = workload.seconds(job.config, experiment) * (1 - done / job.config.schedule.total_updates)
+    if need > LONG:
+        less = "; for less: --preset tiny" * ("tiny" in job.game.presets)
+        reporter.say(f"without an accelerator this takes about {roughly(need)}{less}")
 
 
 def answer(text: str) -> None:
@@ -125,6 +148,9 @@ def work(
     try:
         run_folder.furnish(folder, config, device, job.origin)
         trainer = Trainer(folder, job.game, config, experiment, progress, signals)
+        changed = run_folder.begin_session(folder, device)
+        if changed:
+            progress.say(f"{changed}: what is trained from here on is not what it would have been before")
         if wandb is not None:
             trainer.log.listeners.append(wandb_listener(wandb, folder, config))
         state = trainer.run()
@@ -137,22 +163,27 @@ def work(
 
 
 def finish(job: Job, folder: RunFolder, experiment: Experiment, state: Cohort, reporter: Reporter) -> None:
-    """Export, compare, film, and say where to look."""
+    """Export, compare, draw, film, and say where to look."""
+    reporter.show({"doing": "the last comparison"})
     agents = agent_file.save_students(job.config, state, folder.agents)
-    games = summary.summarize(folder, experiment, state)
+    games = summary.summarize(folder, experiment, state, job.config.seed)
     low, high = games["won_95"]
+    seeds = f" of {games['seeds']} seeds" * (games["seeds"] > 1)
     look_at = [f"{folder.metrics}  what happened in training"]
+    if curves.draw(folder.path / "curves.png", folder):
+        look_at.insert(0, f"{folder.path / 'curves.png'}  how it learned")
     if job.game.draw.picture is not None:
         film_student(folder.path / "film.gif", experiment, job.game.draw, state)
-        look_at.insert(0, f"{folder.path / 'film.gif'}  one of its games")
+        red = f" ({job.game.draw.seats[0]}: the student)" if job.game.draw.seats else ""
+        look_at.insert(0, f"{folder.path / 'film.gif'}  one of its games{red}")
     options = f" --game {job.origin}" if job.origin else ""
     players = f"--a {shlex.quote(str(agents[0]))} --b {list(job.game.players)[-1]}"
     look_at.append(f"{program()} duel random{options} {players}")
     lines = [
         "",
-        f"The trained student against its own first co-player, on {games['games']} unseen games:",
+        f"The trained student against its own first co-player, on {games['games']} unseen games{seeds}:",
         f"  won {games['won']}, drawn {games['drawn']}, lost {games['lost']}"
-        f" (won {low:.0%} to {high:.0%}, 95 % confidence)",
+        f" (won {games['won'] / games['games']:.0%}: {low:.0%} to {high:.0%}, 95 % confidence)",
         "Look at:",
         *(f"  {line}" for line in look_at),
     ]
@@ -166,7 +197,7 @@ def leave(job: Job, folder: RunFolder, progress: Progress, stopped: Stopped) -> 
     message = f"maestro: {stopped}{again * stopped.resumable}\n"
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):  # nobody may be listening
-            stream.write(message if stream is sys.stderr else "")
+            stream.write(clean(message) if stream is sys.stderr else "")
             stream.flush()
     os._exit(stopped.code)
 

@@ -2,14 +2,20 @@
 
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Annotated, Any, get_origin
+
+import tyro
 
 from maestro import imports, toml
+from maestro.cli.arguments import Mistake
 from maestro.config import RunConfig, bare, leaves, setting_types
 from maestro.games import TABLE
 from maestro.settings import SettingsError, nearest
 
 HELP = ("-h", "--help")
+JsonFlag = Annotated[
+    tyro.conf.FlagCreatePairsOff[bool], tyro.conf.arg(name="json", help="As JSON, for other programs.")
+]
 
 
 def split(
@@ -19,14 +25,15 @@ def split(
     own: list[str] = []
     given: list[tuple[str, str]] = []
     problems: list[str] = []
-    flags = {dashed(field.name): field.default is False for field in fields(options)}
+    flags = {field.name.rstrip("_"): field.default is False for field in fields(options)}
     words = list(arguments)
     while words:
         word = words.pop(0)
         name, equals, value = word.removeprefix("--").partition("=")
-        if equals and flags.get(dashed(name)):
+        plain = name.replace("-", "_")
+        if equals and flags.get(plain):
             problems.append(f"--{name}: takes no value, and {value!r} was given")
-        elif not word.startswith("--") or word in HELP or dashed(name) in flags:
+        elif not word.startswith("--") or word in HELP or plain in flags:
             own.append(word)
         elif is_setting(name):
             name, told = value_of(config, name, value if equals else None, words, positional)
@@ -40,11 +47,6 @@ def split(
     return own, given, problems
 
 
-def dashed(name: str) -> str:
-    """A name as options spell it."""
-    return name.replace("_", "-")
-
-
 def is_setting(name: str) -> bool:
     """Whether an option means a setting or a group of settings, even one that does not exist."""
     return name.replace("-", "_").partition(".")[0] in (field.name for field in fields(RunConfig))
@@ -52,7 +54,8 @@ def is_setting(name: str) -> bool:
 
 def hint(name: str, config: RunConfig, own: list[str]) -> str:
     """What may have been meant by an option that is unknown."""
-    meant = nearest(name, [*own, *(dashed(path) for path, _, _ in leaves(config))])
+    names = [*own, *(path for path, _, _ in leaves(config))]
+    meant = nearest(name, [known.replace("_", "-") for known in names])
     return meant if meant.startswith("did") else "--help lists them all"
 
 
@@ -114,3 +117,15 @@ def read_file(path: str) -> dict[str, Any]:
         return versions.upgrade(content)
     except SettingsError as error:
         raise SettingsError([f"{path}: {problem}" for problem in error.problems]) from None
+
+
+def find_method(typed: str) -> Any:
+    """A method of the user's own, if that is what was typed."""
+    if not imports.is_path(typed):
+        return None
+    from maestro.curriculum import Method
+
+    try:
+        return imports.load(typed, Method, typed=True)
+    except imports.NotFound as error:
+        raise Mistake(f"--method: {error}") from None

@@ -1,19 +1,22 @@
 """`maestro resume`: go on with a run that was stopped."""
 
-import json
-from contextlib import suppress
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 
-from maestro import games, imports, settings
-from maestro.cli.arguments import Mistake, find_game, refuse
+from maestro import imports, settings
+from maestro.cli.arguments import Mistake, refuse
+from maestro.cli.opening import open_run
 from maestro.cli.options import read_file, split
-from maestro.cli.train import find_method
+from maestro.cli.output import say
 from maestro.config import RunConfig
 from maestro.games import Game
+from maestro.runs import folder as run_folder
+from maestro.runs import lock
+from maestro.runs.folder import RunError, RunFolder
 from maestro.settings import SettingsError, shown
 
 
@@ -28,11 +31,11 @@ class Options:
 
     run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
     """The folder of the run."""
-    game: Annotated[str, tyro.conf.arg(metavar="module:NAME")] = ""
+    game: Annotated[str, tyro.conf.arg(metavar="module:NAME", help_behavior_hint="")] = ""
     """Where the run's game is, if it is one of your own."""
-    method: Annotated[str, tyro.conf.arg(metavar="module:NAME")] = ""
+    method: Annotated[str, tyro.conf.arg(metavar="module:NAME", help_behavior_hint="")] = ""
     """Where the run's method is, if it is one of your own."""
-    config: Annotated[str, tyro.conf.arg(metavar="FILE")] = ""
+    config: Annotated[str, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = ""
     """Settings that the run is believed to have; differences are refused."""
     wandb: tyro.conf.FlagCreatePairsOff[bool] = False
     """Also log to Weights & Biases (needs the extra of that name)."""
@@ -43,7 +46,6 @@ def main(arguments: list[str]) -> None:
     own, _, _ = split(Options, arguments, RunConfig())
     options = tyro.cli(Options, prog="maestro resume", args=own)
     from maestro.cli import launch
-    from maestro.runs.folder import RunError
 
     own_method = options.method if imports.is_path(options.method) else ""
     try:
@@ -55,49 +57,18 @@ def main(arguments: list[str]) -> None:
         raise Mistake(str(error)) from None
     except SettingsError as error:
         refuse(error)
+    if is_finished(RunFolder(Path(options.run)), config):
+        more = f"maestro train{' ' * bool(options.game)}{options.game} --from {shlex.quote(options.run)}"
+        done = f"{options.run} is finished: all {config.schedule.total_updates} updates are made"
+        return say(f"{done}, its students are in agents/; for more: {more} --schedule.total-updates N")
     job = launch.Job(game, config, method, options.game, options.wandb)
     launch.launch(job, Path(options.run), new=False)
 
 
-def open_run(path: Path, typed_game: str = "", typed_method: str = "") -> tuple[Game, RunConfig, Any]:
-    """(game, settings, the user's own method) of a run; Python that it names must be typed again."""
-    from maestro.runs import build
-    from maestro.runs.folder import RunError, read_settings
-
-    folder, raw = read_settings(path)
-    method = method_of_run(raw.get("method"), typed_method)
-    game = game_of_run(folder.path, raw.get("game"), typed_game)
-    try:
-        base = games.fill(game, RunConfig())
-        return game, build.configure(game, base, raw, method), method
-    except SettingsError as error:
-        raise RunError(f"{folder.config} is damaged:\n{error}") from None
-
-
-def game_of_run(path: Path, name: Any, typed: str) -> Game:
-    """The game of a run: known here, or typed again by whoever resumes it."""
-    if typed:
-        game = find_game("--game", typed)
-        if game.name != name:
-            raise Mistake(f"--game: {typed} is {game.name}, and the run is of {shown(name)}")
-        return game
-    try:
-        return games.known(str(name))
-    except games.NotFound as error:
-        origin = ""
-        with suppress(OSError, ValueError, AttributeError):
-            origin = str(json.loads((path / "about.json").read_bytes()).get("game_from") or "")
-        hint = f" (it was made with {shown(origin)})" if origin else ""
-        raise Mistake(f"{path}: {error}{hint}") from None
-
-
-def method_of_run(name: Any, typed: str) -> Any:
-    """The user's own method of a run, if it has one: it must be typed again."""
-    if typed and typed != name:
-        raise Mistake(f"--method: the run's method is {shown(name)}, not {typed}")
-    if isinstance(name, str) and imports.is_path(name) and not typed:
-        raise Mistake(f"the run's method is {name}; it is imported only if you type it: --method {name}")
-    return find_method(typed)
+def is_finished(folder: RunFolder, config: RunConfig) -> bool:
+    """Whether nothing is left to be done of a run, which nobody works on."""
+    trained = run_folder.read_status(folder).get("state") == "finished"
+    return trained and run_folder.is_complete(folder, config.seeds) and not lock.is_held(folder.path)
 
 
 def refuse_difference(

@@ -1,5 +1,6 @@
 """`maestro train`: a new run."""
 
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,15 +8,17 @@ from typing import Annotated, Any
 
 import tyro
 
-from maestro import imports, settings
+from maestro import settings
 from maestro.cli.arguments import Mistake, find_game, refuse
-from maestro.cli.options import HELP, read_file, split
+from maestro.cli.options import HELP, find_method, read_file, split
 from maestro.config import RunConfig
 from maestro.games import DEFAULT, TABLE, Game
 from maestro.settings import SettingsError, shown
 
 PROG = "maestro train"
-USUAL = "fast"  # the preset that is used if none is asked for and the game has it
+USUAL, SMALL = "fast", "tiny"  # the presets that are used if none is asked for: with an accelerator, without
+
+TOLD = f"no accelerator here, hence preset {SMALL}; for as much as on an accelerator: --preset {USUAL}"
 
 
 @dataclass(frozen=True)
@@ -26,15 +29,18 @@ class Options:
     preset. `--dry-run` lists the values in force.
     """
 
-    game: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="GAME")] = DEFAULT
+    game: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="GAME")] = ""
     """The game: one that is known, or a game of your own as module:NAME."""
     preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = ""
     """A set of defaults: paper (the paper's table), fast (one accelerator, minutes) or tiny (a CPU, two
-    minutes), unless the game has others; the usual one is fast, or what FILE says."""
-    config: Annotated[str, tyro.conf.arg(metavar="FILE")] = ""
+    minutes), unless the game has others; the usual one is what FILE says, else fast where there is an
+    accelerator and tiny where there is none."""
+    config: Annotated[str, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = ""
     """A TOML file with settings; options win over it."""
-    out: Annotated[str, tyro.conf.arg(metavar="FOLDER")] = ""
+    out: Annotated[str, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")] = ""
     """Where the run goes; a new folder below runs/ by default."""
+    from_: Annotated[str, tyro.conf.arg(name="from", metavar="AGENT|RUN", help_behavior_hint="")] = ""
+    """An agent's file to begin with, or a run's folder to go on from (up to --schedule.total-updates)."""
     dry_run: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print the settings in force, the network's size and the memory needed; train nothing."""
     wandb: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -51,73 +57,104 @@ Options.__doc__ = f"""{Options.__doc__}
     maestro train {DEFAULT} --method dr-sp --level FourRooms --out runs/specialist
 
     maestro train my_package.my_game:GAME --preset tiny
+
+    maestro train --from runs/specialist --schedule.total-updates 1000
     """
 
 
 def main(arguments: list[str]) -> None:
     """Run `maestro train`; options it does not name itself are settings."""
     words = [word for word in arguments if word not in HELP]
-    typed = typed_game(words)
-    game = find_game("game", typed)
-    own, given, problems = split(Options, words, game.presets[usual_preset(game)], typed)
+    typed, source = typed_game(words), value_of("--from", words)
+    other = None
+    if source and Path(source).is_dir():
+        from maestro.cli.origin import open_other
+
+        other = open_other(Path(source), typed or "", value_of("--method", words))
+    game = other.game if other else find_game("game", DEFAULT if typed is None else typed)
+    base = other.config if other else game.presets[usual_preset(game)]
+    own, given, problems = split(Options, words, base, typed or "")
     options = tyro.cli(Options, prog=PROG, args=own)
     if len(words) < len(arguments):
         from maestro.cli.settings_help import show_help
 
         asked = options.preset in game.presets
         return show_help(Options, PROG, game, options.preset if asked else usual_preset(game))
-    method = find_method(dict(given).get("method", ""))
-    config = resolve(game, options, given, method, problems)
-    from maestro.cli import launch
+    method = find_method(dict(given).get("method", "")) or (other.method if other else None)
+    config, remark = resolve(game, options, given, method, problems, other.config if other else None)
+    from maestro.cli import launch, origin
 
-    origin = "" if game.name in TABLE else typed
-    job = launch.Job(game, config, method, origin, options.wandb)
+    begin = origin.beginning_of(options.from_, game, config, other)
+    path = "" if game.name in TABLE else typed or ""
+    job = launch.Job(game, config, method, path, options.wandb, remark, begin)
     if options.dry_run:
         return launch.dry_run(job)
     launch.launch(job, Path(options.out) if options.out else default_folder(config), new=True)
 
 
-def typed_game(words: list[str]) -> str:
-    """The game: the first word, or the one that no option takes; the default if there is none."""
+def typed_game(words: list[str]) -> str | None:
+    """The game: the first word, or the one that no option takes; None if there is none."""
     if any(word.partition("=")[0] == "--game" for word in words):
         raise Mistake(f"--game: here the game stands by itself, {PROG} GAME")
     if words and not words[0].startswith("-"):
         return words[0]
-    return tyro.cli(Options, prog=PROG, args=split(Options, words, RunConfig())[0]).game
+    return tyro.cli(Options, prog=PROG, args=split(Options, words, RunConfig())[0]).game or None
+
+
+def value_of(option: str, words: list[str]) -> str:
+    """What stands behind an option, wherever that is; nothing if it is not there."""
+    for word, following in zip(words, [*words, ""][1:], strict=True):
+        name, equals, value = word.partition("=")
+        if name == option:
+            return value if equals else following
+    return ""
 
 
 def usual_preset(game: Game) -> str:
     """The preset of a game that is used if none is asked for."""
-    return USUAL if USUAL in game.presets else next(iter(game.presets))
+    usual = USUAL if has_accelerator() else SMALL
+    return usual if usual in game.presets else next(iter(game.presets))
 
 
-def find_method(typed: str) -> Any:
-    """A method of the user's own, if that is what was typed."""
-    if not imports.is_path(typed):
-        return None
-    from maestro.curriculum import Method
+def has_accelerator() -> bool:
+    """Whether there is more to compute with than the CPU."""
+    import jax
 
     try:
-        return imports.load_typed(typed, Method)
-    except imports.NotFound as error:
-        raise Mistake(f"--method: {error}") from None
+        return jax.default_backend() != "cpu"
+    except (RuntimeError, AssertionError):
+        told = os.environ.get("JAX_PLATFORMS", "")
+        raise Mistake(f"JAX finds no device; JAX_PLATFORMS is {told!r}") from None
 
 
 def resolve(
-    game: Game, options: Options, given: list[tuple[str, str]], method: Any, problems: list[str]
-) -> RunConfig:
-    """The settings in force: preset, file, options."""
+    game: Game,
+    options: Options,
+    given: list[tuple[str, str]],
+    method: Any,
+    problems: list[str],
+    other: RunConfig | None = None,
+) -> tuple[RunConfig, str]:
+    """(the settings in force: preset or another run's, file, options; what to say of the preset)."""
     from maestro.runs import build
 
     try:
-        changes = settings.merge(read_file(options.config) if options.config else {}, settings.nested(given))
-        told = changes.pop("preset", usual_preset(game))
+        changes = settings.nested(given)
+        if options.config:
+            changes = settings.merge(read_file(options.config), changes)
+        told = changes.pop("preset", None)
         preset = options.preset or told
-        if not isinstance(preset, str) or preset not in game.presets:
+        if other is not None:
+            if preset is not None:
+                problems.append(f"preset: {shown(preset)} is not allowed; the settings are those of --from")
+            return build.configure(game, other, changes, method, problems), ""
+        usual = usual_preset(game)
+        if preset is not None and (not isinstance(preset, str) or preset not in game.presets):
             allowed = ", ".join(game.presets)
             problems.append(f"preset: {shown(preset)} is not allowed; allowed: {allowed}")
-            preset = usual_preset(game)
-        return build.configure(game, game.presets[preset], changes, method, problems)
+            preset = usual
+        config = build.configure(game, game.presets[preset or usual], changes, method, problems)
+        return config, "" if preset or usual == USUAL or USUAL not in game.presets else TOLD
     except SettingsError as error:
         refuse(error)
 

@@ -1,5 +1,6 @@
 """The underspecified partially-observable stochastic game (UPOSG) as one interface (paper, section 2)."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -18,6 +19,10 @@ class Discrete:
 
     num: int
 
+    def __post_init__(self) -> None:
+        if self.num < 1:
+            raise ValueError(f"{self}: needs at least one action")
+
 
 @dataclass(frozen=True)
 class Box:
@@ -27,6 +32,10 @@ class Box:
     low: float
     high: float
 
+    def __post_init__(self) -> None:
+        if self.size < 1 or not -math.inf < self.low < self.high < math.inf:
+            raise ValueError(f"{self}: needs a size of at least 1 and finite bounds, low below high")
+
 
 @runtime_checkable
 class Environment(Protocol):
@@ -35,8 +44,10 @@ class Environment(Protocol):
     `reset` and `step` take the level explicitly, as in T: S x A x Theta -> S, and never
     reset by themselves: the caller does. All methods can be jitted and vmapped.
 
-    Two more may be there: `num_levels`, how many levels exist if they are few, and
-    `problems()`, a line for each two settings that do not go together.
+    Three more may be there: `num_levels`, how many levels exist if they are few;
+    `problems()`, a line for each two settings that do not go together; and
+    `observation_bounds`, (low, high) of all numbers in an observation, or a dict of
+    such pairs for an observation that is a dict.
     """
 
     @property
@@ -77,3 +88,8 @@ def observation_shape(env: Environment) -> Any:
 
     shapes = jax.eval_shape(first_obs, jax.random.key(0))
     return jax.tree.map(lambda s: jax.ShapeDtypeStruct(s.shape[1:], s.dtype), shapes)
+
+
+def observation_bounds(env: Environment) -> Any:
+    """(low, high) of the numbers in an observation as the game declares it; None if it says nothing."""
+    return getattr(env, "observation_bounds", None)

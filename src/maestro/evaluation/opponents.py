@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from flax import struct
 from flax.struct import PyTreeNode
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Key, PRNGKeyArray
 
 from maestro.agents.base import Agent, Params
 from maestro.cohort import Cohort
@@ -46,27 +47,34 @@ def trained(agent: Agent, params: Params) -> Trained:
 
 
 def first_members(cohort: Cohort) -> Params:
-    """The first member of each seed's population."""
+    """The first member of each seed's population; before anyone has joined, the initial student."""
     return jax.tree.map(lambda x: x[:, 1], cohort.seeds.curriculum.population.params)
 
 
-def sample_levels(key: PRNGKeyArray, experiment: Experiment, count: int) -> Level:
-    """Levels of the generator."""
-    return jax.jit(jax.vmap(experiment.env.sample_level))(jax.random.split(key, count))
+def seed_keys(key: PRNGKeyArray, first: int, seeds: int) -> Key[Array, " S"]:
+    """A key for each seed that depends on its number alone, not on who is trained beside it."""
+    return jax.vmap(lambda number: jax.random.fold_in(key, number))(first + jnp.arange(seeds))
+
+
+def sample_levels(keys: Key[Array, " S"], experiment: Experiment, count: int) -> Level:
+    """Levels of the generator for each seed: leaves [S, count, ...]."""
+    own = jax.vmap(lambda key: jax.random.split(key, count))(keys)
+    return jax.jit(jax.vmap(jax.vmap(experiment.env.sample_level)))(own)
 
 
 class Evaluation:
-    """Games of each student against each opponent, on the same generated levels every time."""
+    """Games of each student against each opponent, on generated levels of its own, the same every time."""
 
     def __init__(
         self,
-        key: PRNGKeyArray,
+        keys: Key[Array, " S"],
         config: EvaluationConfig,
         experiment: Experiment,
         players: Mapping[str, Player],
     ) -> None:
-        self.experiment, self.key = experiment, jax.random.fold_in(key, 1)
-        self.levels = sample_levels(jax.random.fold_in(key, 0), experiment, config.levels)
+        levels_key, self.keys = jax.vmap(jax.random.split, out_axes=1)(keys)
+        self.experiment = experiment
+        self.levels = sample_levels(levels_key, experiment, config.levels)
         self.steps = step_bound(self.levels)
         self.scripted = {name: players[name] for name in config.opponents if name != FIRST}
         self.names = config.opponents
@@ -75,11 +83,11 @@ class Evaluation:
         """Shares won, drawn and lost; can be jitted."""
         agent, env = self.experiment.agent, self.experiment.env
 
-        def one(params: Params, first: Params) -> dict[str, Any]:
+        def one(key: PRNGKeyArray, params: Params, first: Params, levels: Level) -> dict[str, Any]:
             student, opponents = trained(agent, params), {FIRST: trained(agent, first), **self.scripted}
             return {
-                name: shares(both_seats(self.key, env, student, opponents[name], levels, self.steps))
+                name: shares(both_seats(key, env, student, opponents[name], levels, self.steps))
                 for name in self.names
             }
 
-        return jax.vmap(one)(cohort.seeds.learner.params, first_members(cohort))
+        return jax.vmap(one)(self.keys, cohort.seeds.learner.params, first_members(cohort), levels)

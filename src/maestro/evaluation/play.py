@@ -10,6 +10,7 @@ from jaxtyping import Array, Int, PRNGKeyArray
 
 from maestro.envs.base import Environment, Level
 from maestro.envs.players import Player, Sight
+from maestro.regret import accumulated, lead
 from maestro.trees import Leaf, Tree
 
 ROUND = 50  # time limits are rounded up to a multiple, so that few programs are compiled
@@ -19,7 +20,7 @@ class Episode(PyTreeNode):
     """What happened, T being the time limit rounded up; after the end everything stands still."""
 
     states: Tree  # [T + 1], the start included
-    actions: Leaf  # [T, 2]
+    actions: Leaf  # [T, 2, ...]
     rewards: Leaf  # [T, 2]; 0 after the end
     length: Leaf  # steps until the end
     outcome: Leaf  # 1: the first player won, 0: a draw, -1: the second won
@@ -33,7 +34,7 @@ def step_bound(levels: Level) -> int:
 @partial(jax.jit, static_argnames=("env", "steps"))
 def episode(key: PRNGKeyArray, env: Environment, level: Level, a: Player, b: Player, steps: int) -> Episode:
     """`a` (the student's seat) against `b` for `steps` steps, of which those after the end change nothing."""
-    keys = jax.random.split(key, steps + 1)
+    keys = jax.vmap(lambda t: jax.random.fold_in(key, t))(jnp.arange(steps + 1))  # whatever the bound
     state, obs = env.reset(keys[0], level)
 
     def turn(carry: Any, key: PRNGKeyArray) -> Any:
@@ -53,13 +54,13 @@ def episode(key: PRNGKeyArray, env: Environment, level: Level, a: Player, b: Pla
 
     first = (state, obs, (a.start(), b.start()), jnp.bool_(False))
     _, (states, actions, rewards, played) = jax.lax.scan(turn, first, keys[1:])
-    total = jnp.sum(rewards, axis=0)
+    total = accumulated(rewards, jnp.zeros(rewards.shape, bool))[-1]
     return Episode(
         states=jax.tree.map(lambda one, rest: jnp.concatenate([one[None], rest]), state, states),
         actions=actions,
         rewards=rewards,
         length=jnp.sum(played),
-        outcome=jnp.sign(total[0] - total[1]).astype(jnp.int32),
+        outcome=lead(total[0], total[1]).astype(jnp.int32),
     )
 
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, is_dataclass, replace
 from importlib import metadata
 from typing import Any
 
-from maestro import imports
+from maestro import agents, imports
 from maestro.config import PRESETS, RunConfig, leaves, settable
 from maestro.imports import NotFound
-from maestro.settings import nearest
+from maestro.settings import nearest, shown
 
 DEFAULT = "lasertag"
 TABLE = {"lasertag": "maestro.games.lasertag:GAME"}
@@ -30,6 +30,8 @@ class Drawing:
     """(level, state) -> lines in rich's markup."""
     picture: Callable[[Any, Any, int], Any] | None = None
     """(level, state, scale) -> uint8 [height, width, 3]; without it there are no pictures and no films."""
+    seats: tuple[str, ...] = ()
+    """How pictures tell the players apart, `("red", "blue")`: films say so in words."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Game:
 
     name: str
     environment: type  # an `Environment`: a frozen dataclass, whose fields are the game's settings
-    agent: type  # an `Agent`, likewise: the network's settings
+    agent: Any = "mlp"  # a name of `maestro.agents.READY`, or an `Agent` likewise: the network's settings
     presets: Mapping[str, RunConfig] = field(default_factory=lambda: PRESETS)
     players: Mapping[str, Any] = field(default_factory=dict)  # scripted opponents by name
     levels: Any = None  # `Levels`: by name and as text; in JSON if none are given
@@ -51,9 +53,12 @@ class Game:
 
         if not self.presets:
             raise ValueError("presets: a game needs at least one")
+        if isinstance(self.agent, str):
+            object.__setattr__(self, "agent", agents.ready(self.agent))
         for name, kind in (("environment", self.environment), ("agent", self.agent)):
-            if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
-                raise TypeError(f"{name}: {kind.__name__} is no frozen dataclass")
+            frozen = is_dataclass(kind) and kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
+            if not frozen or not isinstance(kind, type):
+                raise TypeError(f"{name}: {getattr(kind, '__name__', shown(kind))} is no frozen dataclass")
         env = self.environment()
         filled = {name: fill(self, preset) for name, preset in self.presets.items()}
         players = {"random": Random(env.action), **self.players}
@@ -73,6 +78,9 @@ def fill(game: Game, preset: RunConfig) -> RunConfig:
     """A preset with the game's name, and with its own settings where the preset says nothing of them."""
     environment, agent = preset.environment or game.environment(), preset.agent or game.agent()
     filled = replace(preset, game=game.name, environment=environment, agent=agent)
+    for name, value in (("environment", environment), ("agent", agent)):
+        if not isinstance(value, kind := getattr(game, name)):
+            raise TypeError(f"presets: {name} is {shown(value)}, no {kind.__name__}")
     odd = [path for path, hint, _ in leaves(filled) if not settable(hint)]
     if odd:
         kinds = "int, float, bool, str, a Literal of texts, or a tuple of one of these"
@@ -88,7 +96,7 @@ def find(typed: str) -> Game:
     if typed not in offered and not imports.is_path(typed):
         hint = nearest(typed, [*TABLE, *offered])
         raise NotFound(f"{typed!r} is unknown; {hint}; a game of your own is module:NAME, as in my_game:GAME")
-    game: Game = imports.load(offered[typed], Game) if typed in offered else imports.load_typed(typed, Game)
+    game: Game = imports.load(offered.get(typed, typed), Game, typed=typed not in offered)
     if game.name in TABLE and game is not known(game.name):
         raise NotFound(f"{typed}: the name {game.name!r} belongs to another game")
     _found[game.name] = game

@@ -23,5 +23,5 @@ GAME = Game(
     players=PLAYERS,
     levels=maps.LEVELS,
     splits={"test": maps.TEST, "specialist": ("Ruins", "FourRooms", "Empty", "Corridor-Easy")},
-    draw=Drawing(draw.terminal, draw.draw),
+    draw=Drawing(draw.terminal, draw.draw, ("red", "blue")),
 )

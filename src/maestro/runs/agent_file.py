@@ -60,53 +60,53 @@ def student(cohort: Cohort, seed: int) -> Any:
     return jax.tree.map(lambda x: x[seed], cohort.seeds.learner.params)
 
 
-def read_limited(path: Path, limit: int) -> bytes:
-    """A file that is not too large."""
+def file_size(path: Path) -> int:
+    """The bytes of a file; a folder or a device is none."""
     try:
-        with path.open("rb") as file:
-            content = file.read(limit + 1)
+        size = path.stat().st_size
+        if path.is_file():
+            return size
     except (OSError, ValueError) as error:
-        raise AgentError(f"{path}: {reason(error)}") from None
-    if len(content) > limit:
-        raise AgentError(f"{path}: larger than {limit:,} bytes")
-    return content
+        raise AgentError(reason(error)) from None
+    raise AgentError("is no file")
 
 
 def read_card(path: Path) -> dict[str, Any]:
     """The card of an agent, with the fields that loading needs."""
-    content = read_limited(path, MAX_CARD)
+    if file_size(path) > MAX_CARD:
+        raise AgentError(f"larger than {MAX_CARD:,} bytes")
     try:
-        card = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise AgentError(f"{path}: not JSON: {error}") from None
+        card = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise AgentError(f"not JSON: {reason(error)}") from None
     kinds = {"agent": dict, "game": str, "environment": dict}
     if isinstance(card, dict):
         card.setdefault("environment", {})  # the first version did not write it down
         if all(isinstance(card.get(name), kind) for name, kind in kinds.items()):
             return card
-    raise AgentError(f"{path}: no card of an agent")
+    raise AgentError("no card of an agent")
 
 
-def network(path: Path, card: dict[str, Any], game: Game) -> Agent:
+def network(card: dict[str, Any], game: Game) -> Agent:
     """The network that a card describes."""
     problems: list[str] = []
     config = settings.apply(game.agent(), card["agent"], problems, "agent.")
     env = settings.apply(game.environment(), card["environment"], problems, "environment.")
     problems += settings.out_of_range(config, "agent.") + settings.out_of_range(env, "environment.")
     if problems:
-        raise AgentError(f"{path}: " + "; ".join(problems))
+        raise AgentError("; ".join(problems))
     return fitted(config, env)
 
 
-def game_of(path: Path, card: dict[str, Any], game: Game | None) -> Game:
+def game_of(card: dict[str, Any], game: Game | None) -> Game:
     """The game of an agent, which is the one expected if any is, and known without an import."""
     if game is None:
         try:
             return games.known(card["game"])
         except games.NotFound as error:
-            raise AgentError(f"{path}: {error}") from None
+            raise AgentError(str(error)) from None
     if card["game"] != game.name:
-        raise AgentError(f"{path}: plays {settings.shown(card['game'])}, not {game.name}")
+        raise AgentError(f"plays {settings.shown(card['game'])}, not {game.name}")
     return game
 
 
@@ -123,24 +123,43 @@ def shapes(agent: Any) -> Any:
 
 
 def load_params(path: Path, game: Game | None = None) -> tuple[Agent, Any]:
-    """(agent, parameters), checked against the card, which decides how much of the file is read."""
-    if path.suffix != ".safetensors":
-        raise AgentError(f"{path}: does not end in .safetensors")
-    card = read_card(path.with_suffix(".json"))
-    card_path = path.with_suffix(".json")
-    agent = network(card_path, card, game_of(card_path, card, game))
-    like = shapes(agent)  # type: ignore[arg-type]
-    content = read_limited(path, MAX_HEADER + sum(4 * leaf.size for leaf in jax.tree.leaves(like)))
-    if hashlib.sha256(content).hexdigest() != card.get("sha256"):
-        raise AgentError(f"{path}: not the file that its card describes")
+    """(agent, parameters), checked against the card; nothing is read before the sizes agree."""
     try:
+        if path.suffix != ".safetensors":
+            raise AgentError("does not end in .safetensors")
+        size = file_size(path)
+        agent, digest = described(path.with_suffix(".json"), game)
+        return agent, read_params(path, size, shapes(agent), digest)  # type: ignore[arg-type]
+    except AgentError as error:
+        raise AgentError(f"{path}: {error}") from None
+
+
+def described(card_path: Path, game: Game | None) -> tuple[Agent, Any]:
+    """(the network, the digest of its parameters) by the card beside a file."""
+    try:
+        card = read_card(card_path)
+        return network(card, game_of(card, game)), card.get("sha256")
+    except ValueError as error:
+        raise AgentError(f"its card, {card_path.name}: {error}") from None
+
+
+def read_params(path: Path, size: int, like: Any, digest: Any) -> Any:
+    """The parameters in a file of so many bytes."""
+    need = sum(leaf.dtype.itemsize * leaf.size for leaf in jax.tree.leaves(like))
+    if not need < size <= need + MAX_HEADER:
+        told = f"{size:,} bytes, where parameters alone take {need:,}"
+        raise AgentError(f"not the file that its card describes: {told}")
+    try:
+        content = path.read_bytes()
+        if hashlib.sha256(content).hexdigest() != digest:
+            raise AgentError("not the file that its card describes")
         arrays = safetensors.numpy.load(content)
         params = unflatten(like, arrays)
-    except (CheckpointError, *UNREADABLE) as error:
-        raise AgentError(f"{path}: {error}") from None
+    except (OSError, CheckpointError, *UNREADABLE) as error:
+        raise AgentError(reason(error)) from None
     if not all(np.isfinite(x).all() for x in arrays.values()):
-        raise AgentError(f"{path}: holds numbers that are not finite")
-    return agent, params
+        raise AgentError("holds numbers that are not finite")
+    return params
 
 
 def load(path: str | Path, game: Game | None = None) -> Trained:

@@ -50,9 +50,9 @@ def configure(
 
 def settled_level(game: Game, level: str, problems: list[str]) -> str:
     """A level's name as it is spelled, or its text: a run needs no other file than its own."""
-    known = game.levels.spelled(level)
-    if not level or known is not None:
-        return known or ""
+    known = game.levels.spelled(level) if level else ""
+    if known is not None:
+        return known
     try:
         if "\n" in level:
             game.levels.parse(level)
@@ -90,7 +90,7 @@ def inconsistent(config: RunConfig, method: Method | None) -> list[str]:
         (teacher.prioritization == "proportional" and teacher.score == "max_mc",
          "curriculum.prioritization: proportional needs scores that are never negative; "
          "set curriculum.score to positive_value_loss"),
-        (teacher.replay_rate == 0 and schedule.kind == "coin" and keeps_levels,
+        (teacher.replay_rate == 0 and schedule.kind == "coin" and keeps_levels and not config.level,
          f"curriculum.replay_rate: 0 never trains; {shown(config.method)} learns from replayed levels only"),
         (teacher.coplayer_per == "worker" and plays_itself,
          f"curriculum.coplayer_per: worker makes no sense in self-play, {shown(config.method)}"),

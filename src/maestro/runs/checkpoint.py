@@ -103,6 +103,8 @@ def save(folder: Path, name: str, state: Any, extra: dict[str, np.ndarray], abou
 def read_manifest(path: Path) -> dict[str, Any]:
     """A manifest that is as it was written."""
     try:
+        if not path.is_file():
+            raise CheckpointError("the manifest is no file")
         if path.stat().st_size > MAX_MANIFEST:
             raise CheckpointError("the manifest is too large")
         manifest = json.loads(path.read_bytes())
@@ -129,6 +131,8 @@ def made_by(manifest: dict[str, Any]) -> str:
 def read_arrays(path: Path, described: dict[str, Any]) -> dict[str, np.ndarray]:
     """The arrays of a file, if they are those that its manifest describes."""
     try:
+        if path.exists() and not path.is_file():
+            raise CheckpointError("the arrays are no file")
         arrays = safetensors.numpy.load_file(path)
     except (OSError, MemoryError, *UNREADABLE) as error:
         raise CheckpointError(f"the arrays cannot be read: {error}") from None

@@ -22,6 +22,7 @@ from maestro.runs.reporter import Reporter
 
 NEWEST = 3  # checkpoints kept, besides those at milestones
 NUMBERS = ("updates", "evaluated", "metrics_bytes", "evaluation_bytes")  # of a position
+SEALS = {"metrics_lines": int, "metrics_sha256": str, "evaluation_lines": int, "evaluation_sha256": str}
 
 
 class Poisoned(Exception):
@@ -87,7 +88,9 @@ class Checkpointer:
         state, waiting, about = checkpoint.load(path, like)
         if not all(type(about.get(name)) is int for name in NUMBERS):
             raise CheckpointError("the manifest does not say where the log stood")
-        return state, Position(**{name: about[name] for name in NUMBERS}, waiting=waiting)
+        known = {name: about[name] for name in NUMBERS}  # older versions wrote no seals
+        seals = {name: about[name] for name, kind in SEALS.items() if type(about.get(name)) is kind}
+        return state, Position(**known, **seals, waiting=waiting)
 
     def refuse_other_settings(self, manifest: dict[str, Any]) -> None:
         """A checkpoint that was made under other settings is of no use here; unwritten ones had defaults."""

@@ -1,26 +1,31 @@
 """Files that are written as a whole or not at all, and logs that can be put back to where they stood."""
 
-import json
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+
+
+@contextmanager
+def replacing(path: Path, name: str = "") -> Iterator[Path]:
+    """A file of another name to write into, which then takes the place of a file, or is removed."""
+    partial = path.with_name(name or f".part-{os.getpid()}{path.suffix}")
+    try:
+        yield partial
+        partial.replace(path)
+    except BaseException:  # an interrupt too
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise
 
 
 def write_file(path: Path, content: bytes, durable: bool = True) -> None:
     """All of a file or nothing: under another name, synced if it must outlive the machine, then renamed."""
-    partial = path.with_name(path.name + ".part")
-    try:
-        with partial.open("wb") as file:
-            file.write(content)
-            file.flush()
-            if durable:
-                os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
-        raise
+    with replacing(path, path.name + ".part") as partial, partial.open("wb") as file:
+        file.write(content)
+        file.flush()
+        if durable:
+            os.fsync(file.fileno())
     if durable:
         sync_folder(path.parent)
 
@@ -34,10 +39,10 @@ def sync_folder(path: Path) -> None:
         os.close(folder)
 
 
-def append(path: Path, record: dict[str, Any]) -> None:
-    """One JSON line more."""
-    with path.open("a") as file:
-        file.write(json.dumps(record) + "\n")
+def append(path: Path, line: bytes) -> None:
+    """A line more at the end of a log."""
+    with path.open("ab") as file:
+        file.write(line)
 
 
 def truncate(path: Path, size: int) -> None:

@@ -1,19 +1,16 @@
 """A run on disk: one folder holds one cohort and explains itself."""
 
 import json
-import platform
-import shutil
-import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import maestro
 from maestro import toml
 from maestro.config import RunConfig
-from maestro.runs import versions
+from maestro.runs import sessions, versions
 from maestro.runs.files import write_file
 from maestro.settings import SettingsError
 
@@ -31,7 +28,7 @@ FILES = {
     "checkpoints": "checkpoints",
     "agents": "agents",
 }
-PACKAGES = ("jax", "jaxlib", "flax", "optax", "numpy", "safetensors")
+MAX_JSON = 1_000_000  # bytes
 
 
 class RunError(Exception):
@@ -62,19 +59,24 @@ class RunFolder:
 def claim(path: Path) -> RunFolder:
     """A folder for a new run, made if need be; refuses one that is in use for something else."""
     folder = RunFolder(path)
-    refuse_used(folder)
     try:
+        refuse_used(folder)
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"{path}: cannot be written: {error.strerror}") from None
     return folder
 
 
-def begin(folder: RunFolder, config: RunConfig) -> None:
-    """Write the configuration, under the lock: from then on the folder is a run that can be resumed."""
+def begin(folder: RunFolder, config: RunConfig, plant: Callable[[], None] | None = None) -> None:
+    """Write the configuration, under the lock: from then on the folder is a run that can be resumed.
+
+    What it begins with, if not with nothing, is planted before.
+    """
     refuse_used(folder)
     text = f"format = {versions.FORMAT}\n{toml.to_toml(config)}"
     try:
+        if plant is not None:
+            plant()
         write_file(folder.config, text.encode())
     except OSError as error:
         raise RunError(f"{folder.path}: cannot be written: {error.strerror}") from None
@@ -95,34 +97,42 @@ def furnish(folder: RunFolder, config: RunConfig, device: str, game_from: str = 
     """What is not there yet of the folders and the files that explain the run."""
     folder.checkpoints.mkdir(exist_ok=True)
     folder.agents.mkdir(exist_ok=True)
-    known = package_versions()
     names = {"method": config.method, "game": config.game, "seeds": config.seeds}
-    readme = README.format(**names, version=known["maestro"])
+    readme = README.format(**names, version=maestro.__version__)
     if not (folder.path / "README").exists():
         write_file(folder.path / "README", readme.encode())
-    if not (folder.path / "about.json").exists():
-        about: dict[str, Any] = {"versions": known, "python": platform.python_version(), "device": device}
-        about |= {"commit": commit(), "game_from": game_from or None}
-        write_file(folder.path / "about.json", json.dumps(about, indent=1).encode())
+    about = read_about(folder)
+    if "versions" not in about:
+        first = {**sessions.this_one(device), "game_from": game_from or None, "sessions": []}
+        write_about(folder, {**about, **first})
 
 
-def package_versions() -> dict[str, str]:
-    """Of the packages that decide what a run computes."""
-    return {"maestro": maestro.__version__, **{name: metadata.version(name) for name in PACKAGES}}
+def begin_session(folder: RunFolder, device: str) -> str:
+    """Note who trains the run from here on; returns what has changed since the session before."""
+    about, now = read_about(folder), sessions.this_one(device)
+    past = sessions.before(about)
+    write_about(folder, {**about, "sessions": [*past, now]})
+    return sessions.changes(past, now)
 
 
-def commit() -> str | None:
-    """The git commit of the working directory, if it is in a repository."""
-    if shutil.which("git") is None:
-        return None
-    answer = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
-    return answer.stdout.strip() or None
+def read_about(folder: RunFolder) -> dict[str, Any]:
+    """What about.json says; empty if it cannot be read."""
+    return read_json(folder.path / "about.json")
+
+
+def write_about(folder: RunFolder, about: dict[str, Any]) -> None:
+    """What the run was made with, and from."""
+    write_file(folder.path / "about.json", json.dumps(about, indent=1).encode())
 
 
 def read_settings(path: Path) -> tuple[RunFolder, dict[str, Any]]:
     """An existing run and its settings under the names they have now, not yet checked."""
     folder = RunFolder(path)
-    if not folder.config.is_file():
+    try:
+        known = folder.config.is_file()
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read: {error.strerror}") from None
+    if not known:
         raise RunError(f"{path} is no run folder: it has no config.toml")
     try:
         return folder, versions.upgrade(toml.read(folder.config))
@@ -139,14 +149,31 @@ def write_status(folder: RunFolder, **status: Any) -> None:
 
 def read_status(folder: RunFolder) -> dict[str, Any]:
     """How far the run is; empty if that is unknown."""
+    return read_json(folder.status)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A small JSON object; empty if there is none to be read."""
     try:
-        status = json.loads(folder.status.read_bytes())
-    except (OSError, ValueError):
+        whole = path.is_file() and path.stat().st_size < MAX_JSON  # a pipe has no end
+        found = json.loads(path.read_bytes()) if whole else {}
+    except (OSError, ValueError, RecursionError):
         return {}
-    return status if isinstance(status, dict) else {}
+    return found if isinstance(found, dict) else {}
 
 
-def list_runs(path: Path) -> list[RunFolder]:
-    """The run folders at or right below a path, and one deeper."""
-    candidates = [path, *sorted(path.glob("*")), *sorted(path.glob("*/*"))] if path.is_dir() else []
-    return [RunFolder(p) for p in candidates if (p / "config.toml").is_file()]
+def is_complete(folder: RunFolder, seeds: int) -> bool:
+    """Whether all that comes after training is there: each student's file and the last comparison."""
+    students = list(folder.agents.glob("student-*.safetensors"))
+    return len(students) >= seeds and (folder.path / "summary.json").is_file()
+
+
+def list_runs(path: Path, deeper: int = 2) -> tuple[list[RunFolder], list[Path]]:
+    """(the run folders at a path, right below it and one deeper; the folders that cannot be looked into)."""
+    try:
+        found = [RunFolder(path)] if (path / "config.toml").is_file() else []
+        below = sorted(p for p in path.iterdir() if p.is_dir()) if deeper and path.is_dir() else []
+    except OSError:  # of another user, say
+        return [], [path]
+    parts = [list_runs(p, deeper - 1) for p in below]
+    return found + [run for part in parts for run in part[0]], [p for part in parts for p in part[1]]

@@ -49,7 +49,7 @@ def locked(file: TextIO, kind: int) -> bool:
 def is_held(folder: Path) -> bool:
     """Whether a process is working on the run."""
     try:
-        with (folder / "lock").open() as file:
+        with open(folder / "lock", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             return False
     except BlockingIOError:

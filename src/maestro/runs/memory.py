@@ -7,7 +7,6 @@ import jax.numpy as jnp
 
 from maestro import train
 from maestro.config import RunConfig
-from maestro.curriculum import Source
 from maestro.envs.base import observation_shape
 from maestro.train import Experiment
 
@@ -38,8 +37,8 @@ def estimate(config: RunConfig, experiment: Experiment) -> int:
     init = jax.eval_shape(lambda: jax.tree.map(key_bytes, train.init(jax.random.key(0), experiment)))
     memory = jax.eval_shape(lambda: agent.start(1))
     features = jax.eval_shape(agent.features, memory)
-    keeps_levels = experiment.teacher.method.levels is not Source.NEW
-    both = 2 if schedule.kind == "parallel" and keeps_levels else 1
+    replays = not experiment.teacher.learns_from_new
+    both = 2 if schedule.kind == "parallel" and replays else 1
     steps = ppo.rollout_length * ppo.workers * (2 if schedule.sp_train_both else 1)
     rollout = both * steps * (size_of(memory) + 2 * size_of(observation_shape(experiment.env)) + STEP_BYTES)
     gradient = UNIT_NUMBERS * size_of(features) * steps // ppo.minibatches

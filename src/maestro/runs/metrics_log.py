@@ -1,7 +1,7 @@
 """Metrics of cycles -> JSON lines: means over windows of updates, the same if a run was interrupted."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,10 @@ import numpy as np
 from maestro.metrics import Metrics
 from maestro.runs import files
 from maestro.runs.checkpoint import flatten
+from maestro.runs.log_file import LogFile, Mark
 
 LINES = 500  # of metrics in a whole run, at most
+LAST = ("members", "skipped")  # numbers that only grow: what they were at last, not their mean
 
 
 @dataclass(frozen=True)
@@ -21,23 +23,31 @@ class Position:
     updates: int = 0
     evaluated: int = 0  # updates at the last evaluation
     metrics_bytes: int = 0
+    metrics_lines: int = 0
+    metrics_sha256: str = ""  # of all lines so far; older versions did not write it down
     evaluation_bytes: int = 0
+    evaluation_lines: int = 0
+    evaluation_sha256: str = ""
     waiting: dict[str, np.ndarray] = field(default_factory=dict)  # rows of the incomplete window
+
+    def mark(self, log: str) -> Mark:
+        """How far one of the two logs was."""
+        return Mark(*(getattr(self, f"{log}_{name}") for name in ("bytes", "lines", "sha256")))
 
 
 class MetricsLog:
     """Two files: what happened in training, and games against fixed opponents."""
 
     def __init__(self, metrics: Path, evaluation: Path, total_updates: int, position: Position) -> None:
-        self.metrics, self.evaluation = metrics, evaluation
         self.window = max(1, total_updates // LINES)
         self.updates, self.evaluated = position.updates, position.evaluated
         waiting = position.waiting
         count = len(next(iter(waiting.values()))) if waiting else 0
         self.rows = [{name: column[i] for name, column in waiting.items()} for i in range(count)]
         self.listeners: list[Callable[[dict[str, Any]], None]] = []
-        files.truncate(metrics, position.metrics_bytes)  # what came after will be logged again
-        files.truncate(evaluation, position.evaluation_bytes)
+        self.metrics = LogFile(metrics, position.mark("metrics"), position.updates)
+        self.evaluation = LogFile(evaluation, position.mark("evaluation"), position.evaluated)
+        self.lost = [log.lost for log in (self.metrics, self.evaluation) if log.lost]
 
     def add(self, metrics: Metrics) -> list[dict[str, Any]]:
         """Take in a chunk's cycles; windows that are complete are written and returned."""
@@ -53,34 +63,45 @@ class MetricsLog:
     def flush(self) -> dict[str, Any]:
         """Write the mean of the waiting rows."""
         record = {"updates": self.updates, "cycles": len(self.rows), **summary(self.rows)}
-        files.append(self.metrics, record)
+        self.metrics.append(record)
         self.rows = []
         for listener in self.listeners:
             listener(record)
         return record
 
-    def add_evaluation(self, updates: int, shares: dict[str, Any]) -> None:
-        """Games against fixed opponents."""
-        files.append(self.evaluation, {"updates": updates, "won_drawn_lost": shares})
+    def add_evaluation(self, updates: int, shares: dict[str, Any], **more: Any) -> None:
+        """Games against fixed opponents: each seed's shares, and what more is known of them."""
+        self.evaluation.append({"updates": updates, **more, "won_drawn_lost": shares})
         self.evaluated = updates
 
     def position(self) -> Position:
         """Where the logs stand now."""
         waiting = {name: column(self.rows, name) for name in self.rows[-1]} if self.rows else {}
-        sizes = files.file_size(self.metrics), files.file_size(self.evaluation)
-        return Position(self.updates, self.evaluated, *sizes, waiting)
+        logs = {"metrics": self.metrics.mark(), "evaluation": self.evaluation.mark()}
+        marks = {f"{log}_{name}": value for log in logs for name, value in asdict(logs[log]).items()}
+        return Position(self.updates, self.evaluated, **marks, waiting=waiting)
 
     def sync(self) -> None:
         """Bring both files to the disk."""
-        files.sync(self.metrics)
-        files.sync(self.evaluation)
+        files.sync(self.metrics.path)
+        files.sync(self.evaluation.path)
+
+
+def in_vain(rows: list[dict[str, np.ndarray]]) -> int:
+    """The latest cycles in a row without an update in which one and the same seed finished no episode."""
+    waiting = np.bool_(True)
+    for cycles, row in enumerate(reversed(rows)):
+        waiting = waiting & (row["episodes"] == 0) & ~row["trained"]
+        if not waiting.any():
+            return cycles
+    return len(rows)
 
 
 def summary(rows: list[dict[str, np.ndarray]]) -> dict[str, Any]:
     """Mean over cycles of each quantity, a list over seeds; null where nothing was measured."""
-    return {
-        name: listed(mean(column(rows, name))) for name in rows[-1] if name not in ("active", "skipped")
-    } | {"skipped": listed(rows[-1]["skipped"].astype(np.float64))}
+    last = {name: listed(rows[-1][name].astype(np.float64)) for name in LAST}
+    means = {name: listed(mean(column(rows, name))) for name in rows[-1] if name not in ("active", *LAST)}
+    return means | last
 
 
 def column(rows: list[dict[str, np.ndarray]], name: str) -> np.ndarray:

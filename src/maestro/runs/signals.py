@@ -12,7 +12,7 @@ from typing import Any
 
 GRACE = 7.0  # seconds that a chunk may still take after the request
 ASKED = "\nmaestro: stopping in good order, this takes a few seconds; once more to abort\n"
-ABORTED = "maestro: aborted; the last checkpoint stands\n"
+ABORTED = "maestro: aborted; checkpoints that are complete stand\n"
 
 
 class Interrupted(Exception):

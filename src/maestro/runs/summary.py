@@ -6,18 +6,18 @@ from typing import Any
 
 import jax
 import numpy as np
+from jaxtyping import Int, PRNGKeyArray
 
-from maestro import cohort
 from maestro.cohort import Cohort
 from maestro.config import RunConfig
-from maestro.evaluation.opponents import first_members, sample_levels, trained
+from maestro.envs.base import Level
+from maestro.evaluation.opponents import first_members, sample_levels, seed_keys, trained
 from maestro.evaluation.play import both_seats, step_bound
 from maestro.evaluation.statistics import interval
-from maestro.runs import agent_file, checkpoints
-from maestro.runs.checkpoint import CheckpointError
-from maestro.runs.checkpointer import Checkpointer
+from maestro.runs import agent_file
+from maestro.runs.beginning import newest_state
 from maestro.runs.files import write_file
-from maestro.runs.folder import RunError, RunFolder
+from maestro.runs.folder import RunFolder
 from maestro.runs.reporter import Reporter
 from maestro.train import Experiment
 
@@ -25,33 +25,35 @@ LAST_KEY = 2**31 - 2  # for levels that neither training nor evaluation has used
 LAST_LEVELS = 500
 
 
-def last_games(experiment: Experiment, state: Cohort) -> dict[str, int]:
-    """Games of all students against their own first co-player on unseen levels, counted."""
-    key = jax.random.key(LAST_KEY)
-    levels = sample_levels(key, experiment, LAST_LEVELS)
+def last_games(experiment: Experiment, state: Cohort, seed: int) -> Int[np.ndarray, "S L"]:
+    """Each student, from `seed` on, against its own first co-player on unseen levels: the outcomes."""
+    firsts = first_members(state)
+    keys = seed_keys(jax.random.key(LAST_KEY), seed, jax.tree.leaves(firsts)[0].shape[0])
+    level_keys, play_keys = jax.vmap(jax.random.split, out_axes=1)(keys)
+    levels = sample_levels(level_keys, experiment, LAST_LEVELS)
     steps = step_bound(levels)
 
-    def one(params: Any, first: Any) -> Any:
+    def one(key: PRNGKeyArray, params: Any, first: Any, levels: Level) -> Any:
         student, opponent = trained(experiment.agent, params), trained(experiment.agent, first)
         return both_seats(key, experiment.env, student, opponent, levels, steps)
 
-    outcome = np.asarray(jax.jit(jax.vmap(one))(state.seeds.learner.params, first_members(state)))
-    return {
+    play = jax.jit(jax.vmap(one))
+    return np.asarray(play(play_keys, state.seeds.learner.params, firsts, levels))
+
+
+def summarize(folder: RunFolder, experiment: Experiment, state: Cohort, seed: int) -> dict[str, Any]:
+    """Compare the students with their first co-players, and keep the result in the run's folder."""
+    outcome = last_games(experiment, state, seed)
+    won = (outcome > 0).mean(axis=1)
+    summary = {
+        "against": "first co-player, unseen generated levels",
+        "seeds": len(outcome),
+        "games": outcome.size,
         "won": int((outcome > 0).sum()),
         "drawn": int((outcome == 0).sum()),
         "lost": int((outcome < 0).sum()),
-    }
-
-
-def summarize(folder: RunFolder, experiment: Experiment, state: Cohort) -> dict[str, Any]:
-    """Compare the students with their first co-players, and keep the result in the run's folder."""
-    games = last_games(experiment, state)
-    count = sum(games.values())
-    summary = {
-        "against": "first co-player, unseen generated levels",
-        "games": count,
-        **games,
-        "won_95": list(interval(games["won"], count)),
+        "won_by_seed": won.tolist(),
+        "won_95": interval(won, outcome.shape[1]).tolist(),
     }
     write_file(folder.path / "summary.json", json.dumps(summary, indent=1).encode())
     return summary
@@ -61,15 +63,6 @@ def export_newest(
     folder: RunFolder, config: RunConfig, experiment: Experiment, out: Path, reporter: Reporter
 ) -> list[Path]:
     """The students of the newest good checkpoint as files; what is wrong with newer ones is told."""
-    like = jax.eval_shape(lambda: cohort.init(experiment, config.seed, config.seeds))
-    checkpointer, remarks = Checkpointer(folder.checkpoints, config, reporter), []
-    for path in reversed(checkpoints.found(folder.checkpoints)):
-        try:
-            state, _ = checkpointer.load(path, like)
-        except CheckpointError as error:
-            remarks.append(f"checkpoint {path.name}: {error}")
-            reporter.say(remarks[-1])
-            continue
-        out.mkdir(parents=True, exist_ok=True)
-        return agent_file.save_students(config, state, out)
-    raise RunError(f"{folder.path} has no usable checkpoint" + "".join(f"\n  {line}" for line in remarks))
+    _, state, _ = newest_state(folder, config, experiment, reporter)
+    out.mkdir(parents=True, exist_ok=True)
+    return agent_file.save_students(config, state, out)

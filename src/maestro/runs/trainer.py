@@ -13,13 +13,15 @@ import numpy as np
 from maestro import cohort
 from maestro.cohort import Cohort
 from maestro.config import PPOConfig, RunConfig
-from maestro.evaluation.opponents import Evaluation
+from maestro.evaluation.opponents import Evaluation, seed_keys
+from maestro.evaluation.statistics import interval
 from maestro.games import Game
 from maestro.metrics import Metrics
+from maestro.runs import beginning
 from maestro.runs import folder as run_folder
 from maestro.runs.checkpointer import Checkpointer, Poisoned
 from maestro.runs.folder import RunFolder
-from maestro.runs.metrics_log import MetricsLog, Position
+from maestro.runs.metrics_log import MetricsLog, Position, in_vain
 from maestro.runs.reporter import Reporter
 from maestro.runs.signals import GRACE, Interrupted, Signals
 from maestro.train import Experiment
@@ -27,7 +29,9 @@ from maestro.train import Experiment
 LENGTH = 32  # cycles in a compiled chunk, at most
 CHUNK_SECONDS = 2.0  # how long a chunk should take
 CHECKPOINT_SECONDS = 60.0
+COMPILING = "compiling (once; the result is cached): usually one to three minutes, from the cache seconds"
 MAX_SKIPPED = 10  # updates in a row that may be not finite
+IN_VAIN, TOO_LONG_IN_VAIN = 50, 500  # cycles in a row without a finished episode: a word, the end
 EVALUATION_KEY = 2**31 - 1  # apart from the key of every seed
 
 
@@ -63,7 +67,10 @@ class Trainer:
         self.status: dict[str, Any] = {"total": config.schedule.total_updates}
         self.state, position = self.restored() or (self.start(), Position())
         self.log = MetricsLog(folder.metrics, folder.evaluation, config.schedule.total_updates, position)
+        for line in self.log.lost:
+            reporter.say(line)
         self.began_after, self.saved_at, self.saved_after = self.updates, time.monotonic(), -1
+        self.warned = False
 
     @property
     def updates(self) -> int:
@@ -86,12 +93,14 @@ class Trainer:
             if type(known) is int and known > found[1].updates:
                 self.reporter.say(f"the checkpoint of update {known} is gone")
             self.reporter.say(f"resuming at update {found[1].updates}")
-        elif known is not None or any(self.folder.checkpoints.glob("*.bad")):
+            return found
+        beginning.refuse_lost(self.folder)
+        if known is not None or any(self.folder.checkpoints.glob("*.bad")):
             self.reporter.say("no checkpoint can be used: starting again at update 0")
             for log in (self.folder.metrics, self.folder.evaluation):
                 if log.exists():
                     log.replace(log.with_name(log.name + ".bad"))
-        return found
+        return None
 
     def run(self) -> Cohort:
         """Train to the end; `Stopped` if that is not possible now."""
@@ -101,18 +110,26 @@ class Trainer:
             self.checkpointer.finish()
             self.tell("finished")
         except OSError as error:
-            trouble = f"{error.strerror or error}; the last complete checkpoint stands"
-            self.fail(f"{self.folder.path}: {trouble}", resumable=True)
+            self.fail(f"{self.folder.path}: {error.strerror or error}; {self.standing}", resumable=True)
         except Poisoned:
-            self.fail("the state holds numbers that are not finite; the last good checkpoint stands")
+            self.fail(f"the state holds numbers that are not finite; {self.standing}")
         return self.state
+
+    @property
+    def standing(self) -> str:
+        """What is left if the run ends now."""
+        known = self.checkpointer.saved is not None
+        return "the last complete checkpoint stands" if known else "there is no complete checkpoint"
 
     def loop(self) -> None:
         """Chunk after chunk, each of as many cycles as fit into a short time."""
         cycles, total = 1, self.config.schedule.total_updates
         self.save()
         self.pause()
-        chunk: Any = self.compile() if self.updates < total else None
+        chunk: Any = None
+        if self.updates < total:
+            chunk = self.compile()
+            self.doing("the first cycle")
         while self.updates < total:
             began, before = time.monotonic(), int(self.state.cycles)
             limits = jnp.int32(self.next_stop()), jnp.int32(cycles)
@@ -129,7 +146,8 @@ class Trainer:
         """The compiled chunk."""
         steps = jax.jit(partial(cohort.train_steps, self.experiment, LENGTH))
         nothing = jnp.int32(0)
-        self.reporter.say("compiling (once; the result is cached)")
+        self.reporter.say(COMPILING)
+        self.doing("compiling")
         return self.interruptible(lambda: steps.lower(self.state, nothing, nothing).compile())
 
     def interruptible(self, work: Any, remark: str = "", grace: float = 0.0) -> Any:
@@ -149,6 +167,7 @@ class Trainer:
         """What is due between two chunks: a stop, an evaluation, a checkpoint."""
         self.checkpointer.check()
         self.guard()
+        self.watch()
         if self.signals.received is not None:
             self.stop()
         if self.updates in evaluation_points(self.config) and self.updates > self.log.evaluated:
@@ -168,6 +187,20 @@ class Trainer:
             self.checkpointer.finish()
             kept = f"{self.folder.path} keeps the last good state"
             self.fail(f"{MAX_SKIPPED} updates in a row were not finite; {kept}")
+
+    def watch(self) -> None:
+        """Say so if no episode ends, hence no level is stored and nothing learned; stop if that goes on."""
+        cycles = in_vain(self.log.rows)
+        steps = f"T = {self.config.ppo.rollout_length} steps of a rollout (ppo.rollout_length)"
+        whose = "" if self.config.seeds == 1 else " of some seed"
+        told = f"{cycles} cycles in a row without an update: no episode{whose} ended within the {steps}"
+        if cycles >= TOO_LONG_IN_VAIN:
+            self.save()
+            self.checkpointer.finish()
+            self.fail(f"{told}; levels are stored, and replayed to learn from, only when episodes end")
+        if cycles >= IN_VAIN and not self.warned:
+            self.reporter.say(f"{told}, so no level was stored; this goes on to {TOO_LONG_IN_VAIN} at most")
+        self.warned = cycles >= IN_VAIN
 
     def save(self) -> None:
         """Start writing a checkpoint."""
@@ -195,6 +228,10 @@ class Trainer:
         self.reporter.show(self.status | {"updates": self.updates})
         self.tell("running", pid=os.getpid())
 
+    def doing(self, what: str) -> None:
+        """Tell what goes on until there is something to tell."""
+        self.reporter.show({**self.status, "updates": self.updates, "doing": what})
+
     def tell(self, state: str, **more: Any) -> None:
         """Note in the folder how far the run is."""
         more |= {"updates": self.updates, "checkpoint": self.checkpointer.saved}
@@ -203,21 +240,29 @@ class Trainer:
     @cached_property
     def games(self) -> Any:
         """The compiled evaluation of a state."""
-        key, config = jax.random.key(EVALUATION_KEY), self.config.evaluation
-        evaluation = Evaluation(key, config, self.experiment, self.game.players)
+        keys = seed_keys(jax.random.key(EVALUATION_KEY), self.config.seed, self.config.seeds)
+        evaluation = Evaluation(keys, self.config.evaluation, self.experiment, self.game.players)
         play = jax.jit(evaluation)
         return lambda state: play(state, evaluation.levels)
 
     def evaluate(self) -> None:
         """Games against fixed opponents."""
+        self.doing("games against fixed opponents")
         result = self.interruptible(lambda: jax.device_get(self.games(self.state)))
-        shares = {name: np.round(x.astype(float), 4).tolist() for name, x in result.items()}
-        self.log.add_evaluation(self.updates, shares)
-        means = {name: np.mean(x, axis=0) for name, x in shares.items()}
-        told = ", ".join(
-            name + " " + "/".join(f"{share:.2f}" for share in mean) for name, mean in means.items()
-        )
-        self.reporter.say(f"update {self.updates}: won/drawn/lost against {told}")
+        shares = {name: x.astype(float) for name, x in result.items()}
+        games, seeds = self.config.evaluation.levels, self.config.seeds
+        bounds = {name: interval(x[:, 0], games) for name, x in shares.items()}
+        each, won = ({name: np.round(x, 4).tolist() for name, x in d.items()} for d in (shares, bounds))
+        self.log.add_evaluation(self.updates, each, seeds=seeds, games=games, won_95=won)
+        told = ", ".join(told_of(name, x.mean(axis=0), bounds[name]) for name, x in shares.items())
+        count = f", {seeds} seeds" * (seeds > 1)
+        self.reporter.say(f"update {self.updates}: won/drawn/lost against {told}{count}")
+
+
+def told_of(opponent: str, shares: np.ndarray, won: np.ndarray) -> str:
+    """Shares won, drawn and lost against an opponent, and how sure the first of them is."""
+    means = "/".join(f"{share:.2f}" for share in shares)
+    return f"{opponent} {means} (won {won[0]:.2f} to {won[1]:.2f})"
 
 
 def measured(config: PPOConfig, metrics: Any, seconds: float) -> dict[str, Any]:
@@ -229,7 +274,7 @@ def measured(config: PPOConfig, metrics: Any, seconds: float) -> dict[str, Any]:
     known = {"speed": speed, "steps_per_second": speed * steps} if updates else {}
     return known | {
         "replay": float(metrics.trained[active].mean()),
-        "coplayer": int(np.bincount(metrics.coplayer[active].ravel()).argmax()),
+        "coplayer": int(metrics.chosen[active].sum(axis=(0, 1)).argmax()),
         "skipped": int(metrics.skipped[active].max()),
         "return": finite_mean(metrics.student_return[active]),
         "fill": finite_mean(metrics.buffer_fill[active]),

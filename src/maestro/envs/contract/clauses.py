@@ -9,12 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from maestro.envs import base
 from maestro.envs.base import Box, Discrete
 from maestro.envs.contract.trial import (
     MANY_LEVELS,
     NoPlay,
     Trial,
     any_of,
+    beyond,
     difference,
     play_eagerly,
     play_long,
@@ -153,6 +155,15 @@ def finite(trial: Trial) -> Iterator[str]:
             yield f"{what} {first_step(trial.long_play[name])}"
 
 
+def observation_bounds(trial: Trial) -> Iterator[str]:
+    """Observations keep to `observation_bounds`, where a game declares them."""
+    bounds = base.observation_bounds(trial.env)
+    if any(beyond(bounds, results[0][1]) for results in trial.played):
+        yield f"the observation of a reset is beyond {bounds}"
+    if trial.long_play["beyond"].any():
+        yield f"an observation is beyond {bounds} {first_step(trial.long_play['beyond'])}"
+
+
 def time_limit(trial: Trial) -> Iterator[str]:
     """No episode is longer than its level's limit, and none is truncated before."""
     limits, age = np.asarray(trial.many.time_limit)[:, None], trial.long_play["age"]
@@ -212,6 +223,7 @@ CLAUSES: dict[str, Callable[[Trial], Iterator[str]]] = {
     "can be scanned": can_be_scanned,
     "same key, same steps": same_key_same_steps,
     "finite": finite,
+    "observation bounds": observation_bounds,
     "time limit": time_limit,
     "one end": one_end,
     "zero sum": zero_sum,

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from maestro.envs.base import Discrete
+from maestro.envs.base import Discrete, observation_bounds
 
 NUM_STEPS = 500  # steps that two instances must share
 NUM_LEVELS = 2  # played without jit, step by step
@@ -110,8 +110,17 @@ def any_of(tree: Any, odd: Any) -> Any:
     return jnp.any(jnp.array([jnp.any(odd(x)) for x in reals] or [False]))
 
 
+def beyond(bounds: Any, obs: Any) -> Any:
+    """Whether any number of an observation is beyond what the game has declared, None being no bounds."""
+    if isinstance(obs, dict):
+        inner = bounds if isinstance(bounds, dict) else dict.fromkeys(obs, bounds)
+        return jnp.any(jnp.array([beyond(inner.get(name), part) for name, part in obs.items()]))
+    low, high = (-jnp.inf, jnp.inf) if bounds is None else bounds
+    return jnp.any(jnp.array([jnp.any((x < low) | (x > high)) for x in jax.tree.leaves(obs)]))
+
+
 def play_long(env: Any, levels: Any) -> dict[str, np.ndarray]:
-    """Arrays [levels, steps, ...]: reward, ends, age of the episode, NaN, infinity, a digest of it all."""
+    """Arrays [levels, steps, ...]: reward, ends, age of the episode, NaN and the like, a digest of it all."""
     num_steps = max(NUM_STEPS, int(jnp.max(levels.time_limit)) + 1)
 
     def step(level: Any, carry: Any, key: Any) -> Any:
@@ -122,6 +131,7 @@ def play_long(env: Any, levels: Any) -> dict[str, np.ndarray]:
         seen = {"digest": digest(result), "reward": result[2], "age": age + 1}
         seen |= {"nan": any_of(result, jnp.isnan), "infinite": any_of((*result[1:3], result[5]), jnp.isinf)}
         seen |= {"terminated": result[3], "truncated": result[4]}
+        seen |= {"beyond": beyond(observation_bounds(env), result[1])}
         state = jax.tree.map(partial(jnp.where, done), env.reset(reset_key, level)[0], result[0])
         return (state, jnp.where(done, 0, age + 1)), seen
 

@@ -132,6 +132,7 @@ class LaserTag:
     num_agents = 2
     zero_sum = True
     action = Discrete(5)
+    observation_bounds = (0, 1)
 
     def problems(self) -> list[str]:
         """Settings that do not go together."""

@@ -1,0 +1,72 @@
+"""A body with memory: an encoder, then an LSTM; what it remembers is what actor and critic see."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, PRNGKeyArray
+
+from maestro.agents import lstm
+from maestro.agents.base import Memory, Params, Weights
+from maestro.agents.heads import ActorCritic, orthogonal
+from maestro.envs.base import Obs
+
+
+def gate_init(key: PRNGKeyArray, shape: tuple[int, int], dtype: jnp.dtype = jnp.float32) -> Array:
+    """An orthogonal matrix per gate; column 4 u + k is gate k of unit u."""
+    inputs, hidden = shape[0], shape[1] // 4
+    parts = [orthogonal()(k, (inputs, hidden), dtype) for k in jax.random.split(key, 4)]
+    return jnp.stack(parts, axis=-1).reshape(shape)
+
+
+class Recurrent(ActorCritic):
+    """An agent of which an encoder and its place among the parameters are still to be said."""
+
+    part: str  # the name of the encoder's parameters
+    hidden: Any  # units of the LSTM
+
+    @property
+    def encoder(self) -> Any:
+        """A `Convolution` or a `Layer`."""
+        raise NotImplementedError
+
+    def init(self, key: PRNGKeyArray) -> Params:
+        """Orthogonal (convolution: Xavier uniform), biases 0."""
+        first, wx, wh, actor, critic = jax.random.split(key, 5)
+        return {
+            self.part: self.encoder.init(first),
+            "lstm": {
+                "wx": gate_init(wx, (self.encoder.outputs, 4 * self.hidden)),
+                "wh": gate_init(wh, (self.hidden, 4 * self.hidden)),
+                "b": jnp.zeros(4 * self.hidden),
+            },
+            **self.init_heads(actor, critic, self.hidden),
+        }
+
+    def start(self, *batch: int) -> Memory:
+        """(h, c), zero."""
+        zero = jnp.zeros((*batch, self.hidden))
+        return zero, zero
+
+    def prepare(self, params: Params) -> Weights:
+        """The encoder as it computes fastest, and the LSTM's matrices in the dtype that products use."""
+        dtype, cell = lstm.operand_dtype(), params["lstm"]
+        matrices = {name: cell[name].astype(dtype) for name in ("wx", "wh")}
+        return {"encoder": self.encoder.prepare(params[self.part]), **matrices, "b": cell["b"]}
+
+    def step(self, weights: Weights, memory: Memory, obs: Obs) -> tuple[Memory, Array]:
+        """One step of both networks' shared body."""
+        x = self.encoder.encode(weights["encoder"], obs, memory[0].ndim - 1)
+        h, c = lstm.cell(lstm.project(x, weights["wx"], weights["b"]), memory[0], memory[1], weights["wh"])
+        h = h.astype(weights["wh"].dtype).astype(jnp.float32)  # rounded as in `unroll`
+        return (h, c), h
+
+    def features(self, memory: Memory) -> Array:
+        """The LSTM's output is its memory h."""
+        return memory[0]
+
+    def unroll(self, params: Params, obs: Obs, keep: Array) -> Array:
+        """All steps: encode at once, then the LSTM over time."""
+        x = self.encoder.encode(self.encoder.prepare(params[self.part]), obs, keep.ndim)
+        cell = params["lstm"]
+        return lstm.lstm(x, keep, *self.start(keep.shape[1]), cell["wx"], cell["wh"], cell["b"])
