@@ -4,7 +4,7 @@
 
 Trains METHOD, then plays every student on fresh generated levels and on the 13 test levels (which
 nothing is ever tuned on) against its own first co-player and all scripted players. Prints shares
-won/drawn/lost, mean over seeds and standard deviation between seeds.
+won/drawn/lost: means over seeds, with 95 % confidence intervals over the seeds.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from maestro.cli.progress import Progress
 from maestro.envs.lasertag import maps
 from maestro.evaluation.opponents import FIRST, first_members, sample_levels, seed_keys, trained
 from maestro.evaluation.play import both_seats
-from maestro.evaluation.statistics import shares
+from maestro.evaluation.statistics import interval, shares
 from maestro.games.lasertag import GAME
 from maestro.runs import build
 from maestro.runs import folder as run_folder
@@ -68,14 +68,15 @@ def compare(trainer: Trainer) -> dict[str, dict[str, np.ndarray]]:
 
 
 def show(table: dict[str, dict[str, np.ndarray]]) -> None:
-    """Mean over seeds and standard deviation between them."""
+    """Means over seeds, and 95 % confidence intervals that count seeds, not games."""
+    games = {"generated": LEVELS, "test": TEST_GAMES * len(maps.TEST)}
     for which, rows in table.items():
         for name, found in rows.items():
-            mean, spread = (
-                found.mean(axis=0),
-                found.std(axis=0, ddof=1) if len(found) > 1 else found[0] * 0,
-            )
-            parts = [f"{m:.3f} ({s:.3f})" for m, s in zip(mean, spread, strict=True)]
+            ends = interval(found.T.astype(float), games[which])
+            parts = [
+                f"{x:.3f} [{low:.3f}, {high:.3f}]"
+                for x, (low, high) in zip(found.mean(axis=0), ends, strict=True)
+            ]
             print(f"  {which:<10} {name:<14} won {parts[0]}  drawn {parts[1]}  lost {parts[2]}", flush=True)
 
 

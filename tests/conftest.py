@@ -26,8 +26,9 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 
 # Two processes share the files; the longest come first, so that neither waits for the other at the end.
 LONGEST = (
-    *("resume", "methods", "digests", "faults", "train", "probes", "games", "docs", "versions", "contract"),
-    *("wiring", "wiring_books", "wiring_keys", "lasertag_players", "observations"),
+    *("resume", "faults", "methods", "probes", "examples", "docs", "train", "versions", "digests"),
+    *("beginning", "games", "ready_agents", "evaluation", "checkpoint", "observations", "contract", "ppo"),
+    *("rollout", "from", "trainer", "gym", "gym_vector", "views", "wiring", "wiring_books", "wiring_keys"),
 )
 
 

@@ -132,9 +132,9 @@ def test_the_pictures_of_results_show_the_tables_of_their_page(tmp_path):
     results = script("results")
     figures = results.figures(results.PAGE.read_text())
     bars = [patch.get_width() for axes in figures["games"].axes for patch in axes.patches]
-    assert len(bars) == 2 * 5 * 2 * 3 and bars[:3] == pytest.approx([0.707, 0.282, 0.011])
+    assert len(bars) == 2 * 5 * 2 * 3 and bars[:3] == pytest.approx([0.687, 0.302, 0.011])
     lines = [line.get_ydata() for line in figures["curves"].axes[0].lines]
-    assert [list(line)[-1] for line in lines] == [0.73, 0.30]
+    assert [list(line)[-1] for line in lines] == [0.70, 0.38]
     assert max(bar.get_width() for bar in figures["speed"].axes[0].patches) == 2.638103
     results.main(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {f"results_{name}.svg" for name in figures}

@@ -118,5 +118,5 @@ def test_an_unknown_kind_of_film_is_refused(tmp_path):
 
 def test_a_film_that_ffmpeg_cannot_write_is_an_os_error(start, tmp_path):
     frames = [draw(LEVEL, start, 8)] * 3
-    with pytest.raises(OSError, match="ffmpeg could not write"):
+    with pytest.raises(OSError, match=r"^ffmpeg: .*No such file"):
         video.write(tmp_path / "nowhere" / "film.mp4", frames)
