@@ -30,7 +30,8 @@ from probes import RACE
 
 TINY = GAME.presets["tiny"]
 
-ATTEMPTS = pytest.mark.parametrize("attempts", [300, pytest.param(10_000, marks=pytest.mark.long)])
+MANY = 10_000
+ATTEMPTS = pytest.mark.parametrize("attempts", [300, pytest.param(MANY, marks=pytest.mark.long)])
 HOSTILE = [
     *(b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\n", b"\r\n", b'"', b'"""', b"\\", b"\\ud800", b"=", b":", b","),
     *(b"-1", b"0", b"2", b"15", b"1e999", b"-inf", b"nan", b"NaN", b"null", b"true", b"[]", b"{}", b'""'),
@@ -49,9 +50,10 @@ HOSTILE = [
 
 
 def attempt(attempts, strategy, check):
-    """Call `check` with so many drawn values."""
+    """Call `check` with so many drawn values: few are the same ones every time, many are new ones."""
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
-    settings(max_examples=attempts, deadline=None, database=None, suppress_health_check=slow)(
+    same = {"derandomize": attempts < MANY, "database": None}
+    settings(max_examples=attempts, deadline=None, suppress_health_check=slow, **same)(
         given(strategy)(check)
     )()
 
@@ -146,6 +148,13 @@ def test_random_options_are_taken_or_refused(attempts):
         options,
         lambda pairs: settle(lambda: resolve("tiny", merge({"ppo": {"clip": 0.1}}, nested(pairs)))),
     )
+
+
+def test_a_vast_size_in_a_settings_file_is_refused(tmp_path):
+    path = tmp_path / "settings.toml"
+    path.write_text(f"[environment]\nmin_size = 0x{'f' * 5000}\n")
+    with pytest.raises(SettingsError, match=r"environment\.min_size: "):
+        resolve("paper", read(path))
 
 
 @ATTEMPTS

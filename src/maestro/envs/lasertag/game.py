@@ -13,6 +13,7 @@ from maestro.config import Range
 from maestro.envs.base import Discrete, Info
 from maestro.envs.lasertag import bolts, levels
 from maestro.envs.lasertag.levels import DELTA, SIDE, Level
+from maestro.settings import shown
 from maestro.trees import Leaf
 
 NOOP, TURN_LEFT, FORWARD, TURN_RIGHT, SHOOT = range(5)
@@ -136,7 +137,7 @@ class LaserTag:
 
     def problems(self) -> list[str]:
         """Settings that do not go together."""
-        wrong = f"min_size: {self.min_size} is above max_size, {self.max_size}"
+        wrong = f"min_size: {shown(self.min_size)} is above max_size, {shown(self.max_size)}"
         return [wrong] if self.min_size > self.max_size else []
 
     def sample_level(self, key: PRNGKeyArray) -> Level:
