@@ -8,6 +8,7 @@ from flax.struct import PyTreeNode
 from jaxtyping import Array, Bool, Int, Key, PRNGKeyArray
 
 from maestro import curriculum, train
+from maestro.agents.base import Params
 from maestro.metrics import Metrics
 from maestro.train import EXPLORE, Experiment, Plan, TrainState
 from maestro.trees import Leaf
@@ -22,12 +23,12 @@ class Cohort(PyTreeNode):
     cycles: Leaf  # rollouts so far
 
 
-def init(experiment: Experiment, seed: int, seeds: int) -> Cohort:
-    """Fresh students, one for each seed from `seed` on."""
+def init(experiment: Experiment, seed: int, seeds: int, params: Params | None = None) -> Cohort:
+    """Fresh students, one for each seed from `seed` on; all may begin with the same parameters."""
     keys = jnp.stack([jax.random.key(seed + i) for i in range(seeds)])
     coin = jax.random.fold_in(jax.random.key(seed), 2)
     # One by one: a batch of QR decompositions can hang on a CPU of few cores.
-    states = jax.lax.map(lambda key: train.init(key, experiment), keys)
+    states = jax.lax.map(lambda key: train.init(key, experiment, params), keys)
     return Cohort(states, coin, jnp.int32(0), jnp.int32(0))
 
 

@@ -42,9 +42,9 @@ def optimizer(config: PPOConfig) -> optax.GradientTransformation:
     )
 
 
-def init(key: PRNGKeyArray, config: PPOConfig, agent: Agent) -> Learner:
-    """A student that has learned nothing."""
-    params = agent.init(key)
+def init(key: PRNGKeyArray, config: PPOConfig, agent: Agent, params: Params | None = None) -> Learner:
+    """A student that has learned nothing, or that begins with the parameters of another."""
+    params = agent.init(key) if params is None else params
     return Learner(params, optimizer(config).init(params), jnp.int32(0), jnp.int32(0))
 
 

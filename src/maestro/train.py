@@ -8,7 +8,7 @@ from flax.struct import PyTreeNode
 from jaxtyping import Array, Bool, PRNGKeyArray
 
 from maestro import curriculum, metrics, population, ppo, regret
-from maestro.agents.base import Agent
+from maestro.agents.base import Agent, Params
 from maestro.config import PPOConfig, ScheduleConfig
 from maestro.curriculum import Curriculum, Task, Teacher
 from maestro.envs.base import Environment, Level
@@ -38,9 +38,9 @@ class TrainState(PyTreeNode):
     key: Leaf
 
 
-def init(key: PRNGKeyArray, experiment: Experiment) -> TrainState:
+def init(key: PRNGKeyArray, experiment: Experiment, params: Params | None = None) -> TrainState:
     """A fresh student, in a population that holds its first copy unless there is a warm-up."""
-    learner = ppo.init(jax.random.fold_in(key, 0), experiment.ppo, experiment.agent)
+    learner = ppo.init(jax.random.fold_in(key, 0), experiment.ppo, experiment.agent, params)
     teacher = curriculum.init(experiment.teacher, learner.params)
     teacher = curriculum.join(teacher, learner.params, jnp.bool_(experiment.schedule.warmup == 0))
     return TrainState(learner, teacher, jax.random.fold_in(key, 1))

@@ -33,7 +33,7 @@ def folder(tmp_path):
 
 
 def test_the_share_won_is_read_for_each_opponent_and_seed_with_its_interval(folder):
-    found = curves.won(folder)
+    found = curves.won(curves.records(folder.evaluation))
     assert list(found) == ["first", "random"]
     np.testing.assert_allclose(found["first"].values, [[0.1, 0.3], [0.2, 0.3]])
     np.testing.assert_array_equal(found["first"].band, [[0.1, 0.9]] * 2)
@@ -42,9 +42,9 @@ def test_the_share_won_is_read_for_each_opponent_and_seed_with_its_interval(fold
 
 
 def test_a_logged_quantity_has_gaps_where_nothing_was_measured(folder):
-    found = curves.logged(folder, "replayed.regret")
+    found = curves.logged(curves.records(folder.metrics), "replayed.regret")
     np.testing.assert_array_equal(found.values, [[0.5, np.nan]] * 3)
-    assert curves.logged(folder, "nothing of that name") is None
+    assert curves.logged(curves.records(folder.metrics), "nothing of that name") is None
 
 
 def test_every_panel_shows_what_there_is(folder):
@@ -117,14 +117,16 @@ ODD_SHARES = [
 def test_a_line_that_is_odd_is_passed_over(folder, line):
     with folder.metrics.open("a") as file:
         file.write(line)
-    np.testing.assert_array_equal(curves.logged(folder, "losses.entropy").updates, [1, 2, 3])
+    np.testing.assert_array_equal(
+        curves.logged(curves.records(folder.metrics), "losses.entropy").updates, [1, 2, 3]
+    )
 
 
 @pytest.mark.parametrize("shares", ODD_SHARES, ids=str)
 def test_an_evaluation_that_is_odd_is_passed_over(folder, shares):
     with folder.evaluation.open("a") as file:
         file.write(json.dumps({"updates": 3, "won_drawn_lost": shares, "won_95": shares}) + "\n")
-    np.testing.assert_array_equal(curves.won(folder)["first"].updates, [1, 2])
+    np.testing.assert_array_equal(curves.won(curves.records(folder.evaluation))["first"].updates, [1, 2])
 
 
 def test_any_name_of_an_opponent_can_be_drawn(folder, tmp_path):
@@ -138,4 +140,4 @@ def test_any_name_of_an_opponent_can_be_drawn(folder, tmp_path):
 def test_seeds_that_are_not_as_many_every_time_make_no_curve(folder):
     with folder.metrics.open("a") as file:
         file.write('{"updates": 4, "losses.entropy": [1, 2, 3]}\n')
-    assert curves.logged(folder, "losses.entropy") is None
+    assert curves.logged(curves.records(folder.metrics), "losses.entropy") is None

@@ -101,7 +101,7 @@ UNKNOWN = {
         {"opponent": "huntr"},
         r"opponent: unknown player 'huntr'; did you mean hunter\?; or the .safetensors",
     ),
-    "agent": ({"opponent": "nope.safetensors"}, "opponent: there is no file 'nope.safetensors'"),
+    "agent": ({"opponent": "nope.safetensors"}, "opponent: nope.safetensors: No such file"),
     "level": ({"level": "FourRoms"}, "level: unknown level 'FourRoms' .nearest: 'FourRooms'"),
     "file": ({"level": "nope.txt"}, "level: unknown level 'nope.txt'.*nor is there a file"),
     "mode": ({"render_mode": "ansi"}, "render_mode: 'ansi' is unknown; allowed: 'human', 'rgb_array'"),

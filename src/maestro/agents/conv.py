@@ -1,21 +1,21 @@
 """A network without memory for small grids: convolution, separate actor and critic."""
 
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PRNGKeyArray
 
 from maestro.agents.base import Memory, Params, Weights
-from maestro.agents.encoders import Convolution, view_of
+from maestro.agents.encoders import OnGrid
 from maestro.agents.heads import UNKNOWN, ActorCritic
 from maestro.config import Given, Length, Range
 from maestro.envs.base import Box, Discrete
 
 
 @dataclass(frozen=True)
-class Conv(ActorCritic):
+class Conv(OnGrid, ActorCritic):
     """Takes views of a few rows and columns; a convolution without memory."""
 
     filters: Annotated[int, Range(1, 4096)] = 16
@@ -26,18 +26,6 @@ class Conv(ActorCritic):
     view: Annotated[tuple[int, int, int], Given] = (3, 3, 1)
     name: Literal["conv"] = "conv"
     """What kind of network it is."""
-
-    def fitted(self, observation: Any, action: Discrete | Box) -> "Conv":
-        """For views of rows x columns x channels."""
-        return replace(self, action=action, view=view_of(observation))
-
-    @property
-    def head_sizes(self) -> tuple[int, ...]:
-        return self.heads
-
-    @property
-    def encoder(self) -> Convolution:
-        return Convolution(self.view, self.filters)
 
     def init(self, key: PRNGKeyArray) -> Params:
         """Orthogonal (convolution: Xavier uniform), biases 0."""

@@ -1,9 +1,9 @@
 """The paper's network for small grids: convolution, LSTM, separate actor and critic (appendix D.1)."""
 
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from maestro.agents.encoders import Convolution, view_of
+from maestro.agents.encoders import OnGrid
 from maestro.agents.recurrent import Recurrent
 from maestro.config import Given, Length, Range
 from maestro.envs.base import Box, Discrete
@@ -12,7 +12,7 @@ PAPER = Discrete(5)  # actions of the paper's first game
 
 
 @dataclass(frozen=True)
-class ConvLSTM(Recurrent):
+class ConvLSTM(OnGrid, Recurrent):
     """Takes views of a few rows and columns, and remembers them; a convolution, then an LSTM."""
 
     filters: Annotated[int, Range(1, 4096)] = 16
@@ -27,15 +27,3 @@ class ConvLSTM(Recurrent):
     """What kind of network it is."""
 
     part = "conv"
-
-    def fitted(self, observation: Any, action: Discrete | Box) -> "ConvLSTM":
-        """For views of rows x columns x channels."""
-        return replace(self, action=action, view=view_of(observation))
-
-    @property
-    def head_sizes(self) -> tuple[int, ...]:
-        return self.heads
-
-    @property
-    def encoder(self) -> Convolution:
-        return Convolution(self.view, self.filters)

@@ -1,6 +1,6 @@
 """The first layers of a network: an observation becomes a vector of features."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -11,7 +11,7 @@ from jaxtyping import Array, PRNGKeyArray
 from maestro.agents import lstm
 from maestro.agents.base import Params, Weights
 from maestro.agents.heads import orthogonal
-from maestro.envs.base import Obs
+from maestro.envs.base import Box, Discrete, Obs
 
 KERNEL = 3
 LARGEST = 2**18  # entries of a matrix that stands for a whole convolution
@@ -122,3 +122,18 @@ class Convolution:
         seen = obs.reshape(*lead, -1) if self.is_small else self.patches(obs)
         out = nn.relu(lstm.plus(lstm.dot(seen.astype(matrix.dtype), matrix), weights["bias"]))
         return out.reshape(*lead, -1)
+
+
+class OnGrid:
+    """What networks for small grids have in common: a convolution over the whole view."""
+
+    view: Any  # rows, columns, channels
+    filters: Any
+
+    def fitted(self, observation: Any, action: Discrete | Box) -> Any:
+        """For views of rows x columns x channels."""
+        return replace(self, action=action, view=view_of(observation))  # type: ignore[type-var]
+
+    @property
+    def encoder(self) -> Convolution:
+        return Convolution(self.view, self.filters)

@@ -1,5 +1,6 @@
 """The last layers of a network: an actor's output and a critic's value."""
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import jax.numpy as jnp
@@ -29,15 +30,15 @@ class Head(nn.Module):
         return nn.Dense(self.outputs, kernel_init=orthogonal(self.last_scale))(x)
 
 
-class ActorCritic:
+class ActorCritic(ABC):
     """What the networks here have in common: a distribution that fits the actions, an actor, a critic."""
 
     action: Any  # Discrete | Box
 
     @property
-    def head_sizes(self) -> tuple[int, ...]:
+    @abstractmethod
+    def heads(self) -> tuple[int, ...]:
         """Hidden layers of the actor, and of the separate critic."""
-        raise NotImplementedError
 
     @property
     def distribution(self) -> Distribution:
@@ -45,11 +46,11 @@ class ActorCritic:
 
     @property
     def actor(self) -> Head:
-        return Head(self.head_sizes, self.distribution.outputs, 0.01)
+        return Head(self.heads, self.distribution.outputs, 0.01)
 
     @property
     def critic(self) -> Head:
-        return Head(self.head_sizes, 1, 1.0)
+        return Head(self.heads, 1, 1.0)
 
     def init_heads(self, actor: PRNGKeyArray, critic: PRNGKeyArray, features: int) -> Params:
         """Both heads for so many features: orthogonal, biases 0."""

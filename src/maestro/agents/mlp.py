@@ -30,7 +30,7 @@ class MLP(ActorCritic):
         return replace(self, action=action, inputs=count(observation))
 
     @property
-    def head_sizes(self) -> tuple[int, ...]:
+    def heads(self) -> tuple[int, ...]:
         return self.layers
 
     def init(self, key: PRNGKeyArray) -> Params:

@@ -1,5 +1,6 @@
 """A body with memory: an encoder, then an LSTM; what it remembers is what actor and critic see."""
 
+from abc import abstractmethod
 from typing import Any
 
 import jax
@@ -26,9 +27,9 @@ class Recurrent(ActorCritic):
     hidden: Any  # units of the LSTM
 
     @property
+    @abstractmethod
     def encoder(self) -> Any:
         """A `Convolution` or a `Layer`."""
-        raise NotImplementedError
 
     def init(self, key: PRNGKeyArray) -> Params:
         """Orthogonal (convolution: Xavier uniform), biases 0."""

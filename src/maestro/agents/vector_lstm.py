@@ -32,9 +32,5 @@ class VectorLSTM(Recurrent):
         return replace(self, action=action, inputs=count(observation))
 
     @property
-    def head_sizes(self) -> tuple[int, ...]:
-        return self.heads
-
-    @property
     def encoder(self) -> Layer:
         return Layer(self.inputs, self.units)

@@ -1,8 +1,7 @@
 """The learning curves of a run as a picture, from what it has logged."""
 
 import io
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,14 @@ from jaxtyping import Float
 
 from maestro.runs.files import write_file
 from maestro.runs.folder import RunFolder
+from maestro.runs.log_file import record_of
 
 WON = "share of games won against (shaded: 95 % confidence)"
 PANELS = {  # title: names of what is logged, with the words for each
     "regret of the levels played": {"replayed.regret": "replayed", "new.regret": "new", "regret": "all"},
     "entropy of the policy": {"losses.entropy": ""},
 }
+Record = dict[str, Any]  # a line of a log
 MAX_LABEL = 40  # letters; names come from a file
 MOST = 10**15  # updates
 
@@ -31,18 +32,11 @@ class Curve:
     band: Float[np.ndarray, "T 2"] | None = None  # how far the mean can be trusted
 
 
-def records(path: Path) -> Iterator[dict[str, Any]]:
+def records(path: Path) -> list[Record]:
     """The lines of a log; a line that is none, or half of one, is passed over."""
-    if not path.is_file():
-        return
-    for line in path.read_text(errors="replace").splitlines():
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        at = record.get("updates") if isinstance(record, dict) else None
-        if isinstance(at, int) and 0 <= at < MOST:
-            yield record
+    lines = path.read_bytes().splitlines(keepends=True) if path.is_file() else []
+    found = (record_of(line) for line in lines)
+    return [record for record in found if record is not None and 0 <= record["updates"] < MOST]
 
 
 def numbers(value: Any, shape: str) -> np.ndarray | None:
@@ -66,14 +60,14 @@ def curve(points: Mapping[int, Any], bands: Mapping[int, Any]) -> Curve | None:
     return Curve(np.array(updates, float), values, band if fits else None)
 
 
-def logged(folder: RunFolder, name: str) -> Curve | None:
+def logged(metrics: list[Record], name: str) -> Curve | None:
     """A quantity of the training log."""
-    return curve({record["updates"]: record.get(name) for record in records(folder.metrics)}, {})
+    return curve({record["updates"]: record.get(name) for record in metrics}, {})
 
 
-def won(folder: RunFolder) -> dict[str, Curve]:
+def won(evaluations: list[Record]) -> dict[str, Curve]:
     """The share of games won against each of the fixed opponents."""
-    shares, bands = by_opponent(folder, "won_drawn_lost"), by_opponent(folder, "won_95")
+    shares, bands = by_opponent(evaluations, "won_drawn_lost"), by_opponent(evaluations, "won_95")
     found: dict[str, Curve] = {}
     for opponent, points in shares.items():
         triples = {at: numbers(value, "S3") for at, value in points.items()}
@@ -83,10 +77,10 @@ def won(folder: RunFolder) -> dict[str, Curve]:
     return found
 
 
-def by_opponent(folder: RunFolder, name: str) -> dict[str, dict[int, Any]]:
+def by_opponent(evaluations: list[Record], name: str) -> dict[str, dict[int, Any]]:
     """What the evaluations hold under a name: opponent -> updates -> value."""
     found: dict[str, dict[int, Any]] = {}
-    for record in records(folder.evaluation):
+    for record in evaluations:
         group = record.get(name)
         for opponent, value in group.items() if isinstance(group, dict) else ():
             found.setdefault(opponent, {})[record["updates"]] = value
@@ -108,9 +102,9 @@ def plot(axes: Any, shown: Curve, label: str = "") -> None:
 
 def panels(folder: RunFolder) -> dict[str, dict[str, Curve]]:
     """The curves of each panel that has any, by their labels."""
-    found = {WON: won(folder)}
+    found, metrics = {WON: won(records(folder.evaluation))}, records(folder.metrics)
     for title, names in PANELS.items():
-        drawn = {label: logged(folder, name) for name, label in names.items()}
+        drawn = {label: logged(metrics, name) for name, label in names.items()}
         found[title] = {label: shown for label, shown in drawn.items() if shown is not None}
     return {title: group for title, group in found.items() if group}
 

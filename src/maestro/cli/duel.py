@@ -97,15 +97,12 @@ def duel(
 
 def find_player(option: str, game: Game, name: str) -> Any:
     """A scripted player by its name, or a trained one by its file."""
-    try:
-        if not name.endswith(".safetensors"):
-            return game.player(name)
-        from maestro.runs.agent_file import load
+    from maestro.runs import agent_file
 
-        return load(name, game)
+    try:
+        return agent_file.find_player(game, name)
     except ValueError as error:
-        file = "" if name.endswith(".safetensors") else "; or the .safetensors file of an agent"
-        raise Mistake(f"{option}: {error}{file}") from None
+        raise Mistake(f"{option}: {error}") from None
 
 
 def count(game: Game, seed: int, value: str, players: list[Any], games: int, as_json: bool = False) -> str:

@@ -23,6 +23,7 @@ from maestro.toml import reason
 
 MAX_HEADER = 100_000  # bytes of a safetensors file that are not parameters
 MAX_CARD = 100_000
+ENDING = ".safetensors"
 
 
 class AgentError(ValueError):
@@ -125,8 +126,8 @@ def shapes(agent: Any) -> Any:
 def load_params(path: Path, game: Game | None = None) -> tuple[Agent, Any]:
     """(agent, parameters), checked against the card; nothing is read before the sizes agree."""
     try:
-        if path.suffix != ".safetensors":
-            raise AgentError("does not end in .safetensors")
+        if path.suffix != ENDING:
+            raise AgentError(f"does not end in {ENDING}")
         size = file_size(path)
         agent, digest = described(path.with_suffix(".json"), game)
         return agent, read_params(path, size, shapes(agent), digest)  # type: ignore[arg-type]
@@ -160,6 +161,16 @@ def read_params(path: Path, size: int, like: Any, digest: Any) -> Any:
     if not all(np.isfinite(x).all() for x in arrays.values()):
         raise AgentError("holds numbers that are not finite")
     return params
+
+
+def find_player(game: Game, named: str) -> Any:
+    """A scripted player of a game by its name, or a trained one by its file."""
+    if named.endswith(ENDING):
+        return load(named, game)
+    try:
+        return game.player(named)
+    except ValueError as error:
+        raise ValueError(f"{error}; or the {ENDING} file of an agent") from None
 
 
 def load(path: str | Path, game: Game | None = None) -> Trained:

@@ -1,9 +1,8 @@
 """What a run begins with, if not with nothing: an agent's parameters, or the last state of another run."""
 
-import copy
 import hashlib
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,15 +45,8 @@ def of_agent(path: Path, game: Game, config: RunConfig, experiment: Experiment) 
     if agent != experiment.agent:
         raise AgentError(f"{path}: {misfit(agent, experiment.agent)}")
     about = {"agent": str(path.resolve()), "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-    state = jax.jit(lambda params: cohort.init(taught(experiment, params), config.seed, config.seeds))(params)
+    state = jax.jit(lambda params: cohort.init(experiment, config.seed, config.seeds, params))(params)
     return Beginning(state, Position(), about)
-
-
-def taught(experiment: Experiment, params: Any) -> Experiment:
-    """An experiment whose students begin with these parameters."""
-    student: Any = copy.copy(experiment.agent)
-    object.__setattr__(student, "init", lambda key: params)
-    return replace(experiment, agent=student)
 
 
 def misfit(agent: Agent, wanted: Agent) -> str:
@@ -142,7 +134,7 @@ def beside(x: Any) -> tuple[int, ...]:
 def grown(experiment: Experiment, config: RunConfig, state: Cohort) -> Cohort:
     """A state with as many slots as an experiment has, the new ones empty."""
     anyone = jax.tree.map(lambda x: x[0], state.seeds.learner.params)
-    room = cohort.init(taught(experiment, anyone), config.seed, config.seeds)
+    room = cohort.init(experiment, config.seed, config.seeds, anyone)
     return jax.tree.map(
         lambda old, new: old if old.shape == new.shape else new.at[:, : slots(old)].set(old), state, room
     )

@@ -79,18 +79,18 @@ def readable(content: bytes, updates: int) -> list[bytes]:
     """The whole lines that are records, in order, up to so many updates."""
     kept, last = [], -1
     for line in content.splitlines(keepends=True):
-        number = updates_of(line)
-        if last < number <= updates:
+        record = record_of(line)
+        if record is not None and last < record["updates"] <= updates:
             kept.append(line)
-            last = number
+            last = record["updates"]
     return kept
 
 
-def updates_of(line: bytes) -> int:
-    """The updates that a line of a log is about; -1 if it is none."""
+def record_of(line: bytes) -> dict[str, Any] | None:
+    """What a whole line of a log says; None if it is no record of so many updates."""
     try:
         record = json.loads(line) if line.endswith(b"\n") else None
     except (ValueError, RecursionError):
-        return -1
-    number = record.get("updates") if isinstance(record, dict) else None
-    return number if type(number) is int else -1
+        return None
+    known = isinstance(record, dict) and type(record.get("updates")) is int
+    return record if known else None

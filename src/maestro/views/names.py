@@ -13,7 +13,6 @@ from maestro.views.pictures import Canvas
 from maestro.views.screen import Screen
 
 GENERATED = "random"  # in place of a level's name
-AGENT = ".safetensors"
 
 
 def find_game(game: str | Game) -> Game:
@@ -25,16 +24,10 @@ def find_player(game: Game, opponent: Any) -> Any:
     """A scripted player by its name, a trained one by its file, or any player or function as it is."""
     if not isinstance(opponent, str | Path):
         return opponent
-    if Path(opponent).suffix == AGENT:
-        if not Path(opponent).is_file():
-            raise ValueError(f"opponent: there is no file {str(opponent)!r}")
-        return agent_file.load(opponent, game)
     try:
-        return game.player(str(opponent))
+        return agent_file.find_player(game, str(opponent))
     except ValueError as error:
-        raise ValueError(
-            f"opponent: {error}; or the {AGENT} file of an agent, a player, a function"
-        ) from None
+        raise ValueError(f"opponent: {error}; or a player, or a function") from None
 
 
 def find_level(game: Game, value: str | Path) -> Level | None:
