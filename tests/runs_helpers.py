@@ -65,31 +65,37 @@ def micro(method="maestro", schedule=None, game=RACE, **changes):
         ppo={"rollout_length": 8, "workers": 4, "epochs": 1},
         curriculum={"min_fill": 0.25, "buffer_size": 8, "member_buffer_size": 4},
         schedule={"total_updates": 8, "interval": 3, **(schedule or {})},
-        evaluation=EvaluationConfig(times=2, levels=2, opponents=("first",)),
+        evaluation=EvaluationConfig(2, 2, ("first",), keep_students=False, keep_levels=0),
     )
     return probes.with_changes(small, **changes)
 
 
-@functools.cache
+def once(make):
+    """Made once for all configurations that differ only in what is evaluated and kept."""
+    cached = functools.cache(make)
+    return lambda config: cached(replace(config, evaluation=EvaluationConfig()))
+
+
+@once
 def experiment(config):
     """What a configuration describes."""
     return build.experiment(GAMES[config.game], config)
 
 
-@functools.cache
+@once
 def like(config):
     """The shapes of a configuration's state."""
     return jax.eval_shape(lambda: cohort.init(experiment(config), config.seed, config.seeds))
 
 
-@functools.cache
+@once
 def quick_start(config):
     """What makes the first state of a configuration."""
     first = functools.partial(cohort.init, experiment(config), config.seed, config.seeds)
     return jax.jit(first).lower().compile(QUICK)
 
 
-@functools.cache
+@once
 def quick_chunk(config):
     """The compiled chunk of a configuration, for every trainer of it in this process."""
     steps = jax.jit(functools.partial(cohort.train_steps, experiment(config), trainer.LENGTH))
@@ -160,6 +166,15 @@ def newest(path):
     digests = {name: array["sha256"] for name, array in manifest["arrays"].items()}
     logs = [path / "metrics.jsonl", path / "evaluation.jsonl"]
     return digests, *(log.read_bytes() if log.exists() else b"" for log in logs)
+
+
+KEPT = {"keep_students": True, "keep_levels": 5}  # what a run can keep along the way
+
+
+def kept(path):
+    """What a run has kept along the way: the content of each file, by its place."""
+    files = [file for name in ("milestones", "levels") for file in sorted((path / name).glob("*"))]
+    return {str(file.relative_to(path)): file.read_bytes() for file in files}
 
 
 def restorable(path, config):

@@ -126,6 +126,13 @@ class EvaluationConfig:
     opponents: Annotated[tuple[str, ...], Length(16)] = ("first", "random")
     """`first` is the first member of the population, while there is none the student before training; the
     others are scripted players of the game."""
+    keep_students: bool = True
+    """Keep the students in half precision: before training, whenever one joins the population, at the end."""
+    keep_levels: Annotated[int, Range(0, 4096)] = 32
+    """Levels of each seed, with their co-players, kept of what is served at the start, at each evaluation and
+    at the end; 0: none."""
+    landscape: Annotated[int, Range(0, 1024)] = 0
+    """Fresh levels on which the regret landscape of all members is measured at each evaluation; 0: none."""
 
 
 @dataclass(frozen=True)

@@ -323,9 +323,9 @@ def test_a_look_at_the_lock_does_not_turn_a_process_away(tmp_path, monkeypatch):
     assert len(waited) == 1
 
 
-def test_a_run_folder_explains_itself_in_four_lines(tmp_path):
+def test_a_run_folder_explains_itself_in_five_lines(tmp_path):
     folder = make(tmp_path / "run")
-    assert len((folder.path / "README").read_text().splitlines()) == 4
+    assert len((folder.path / "README").read_text().splitlines()) == 5
     about = json.loads((folder.path / "about.json").read_text())
     assert about["device"] == "cpu" and set(about["versions"]) >= {"maestro", "jax", "numpy"}
     assert open_run(folder.path) == (GAME, CONFIG, None)

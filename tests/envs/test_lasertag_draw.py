@@ -11,7 +11,7 @@ from rich.text import Text
 
 from maestro.analysis import video
 from maestro.envs.lasertag import text
-from maestro.envs.lasertag.draw import COLORS, draw, terminal
+from maestro.envs.lasertag.draw import COLORS, SIGHT, draw, terminal, view
 from maestro.envs.lasertag.game import LaserTag
 
 RED, BLUE = (COLORS * 255 + 0.5).astype(np.uint8)
@@ -120,3 +120,21 @@ def test_a_film_that_ffmpeg_cannot_write_is_an_os_error(start, tmp_path):
     frames = [draw(LEVEL, start, 8)] * 3
     with pytest.raises(OSError, match=r"^ffmpeg: .*No such file"):
         video.write(tmp_path / "nowhere" / "film.mp4", frames)
+
+
+def test_a_view_is_what_the_agent_sees_with_itself_at_the_bottom_looking_up():
+    obs = np.zeros((5, 5, 3), np.uint8)
+    obs[4, 2, 0] = obs[0, 0, 0] = obs[2, 2, 1] = obs[1, 4, 2] = 1  # itself, the other, a bolt, a wall
+    image, light = view(obs, 40), (SIGHT * 255 + 0.5).astype(np.uint8)
+    assert image.shape == (200, 200, 3)
+    own, other = (cell(image, 40, *where) for where in ((4, 2), (0, 0)))
+    assert np.all(own[20, 20] == light) and np.all(other[20, 20] == light)
+    wide = [int((np.abs(row.astype(int) - light).max(axis=1) < 20).sum()) for row in own[[10, 28]]]
+    assert 0 < wide[0] < wide[1]  # it points up
+    assert np.all(cell(image, 40, 2, 2)[20, 20] > 200) and np.all(cell(image, 40, 1, 4) > 150)
+    assert np.all(cell(image, 40, 3, 3)[1:, 1:] < 100)
+
+
+def test_who_is_tagged_sees_nothing():
+    assert view(np.zeros((5, 5, 3), np.uint8), 4).max() == 0
+    assert view(np.eye(5, dtype=np.uint8)[..., None] * [1, 0, 0], 4).min() > 0

@@ -8,7 +8,7 @@ import pytest
 from maestro.envs.lasertag import levels, maps, players, text
 from maestro.envs.lasertag.game import FORWARD, NOOP, SHOOT, TURN_LEFT, TURN_RIGHT, LaserTag, observe
 from maestro.envs.players import Sight
-from maestro.evaluation.play import episode, outcomes, step_bound
+from maestro.evaluation.play import episode, play, step_bound
 from maestro.games.lasertag import GAME
 
 ENV = LaserTag()
@@ -113,7 +113,7 @@ def duel(key, level, a, b):
 def duel_many(key, levels, a, b):
     """(won, drawn, lost) by `a`, one episode on each level."""
     keys = jax.random.split(key, len(levels.time_limit))
-    outcome = np.asarray(outcomes(keys, ENV, a, b, levels, step_bound(levels)))
+    outcome = np.asarray(play(keys, ENV, a, b, levels, step_bound(levels)).outcome)
     return tuple(int((outcome == kind).sum()) for kind in (1, 0, -1))
 
 

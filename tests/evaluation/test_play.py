@@ -2,36 +2,22 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from flax.struct import PyTreeNode
 
+from evaluation_players import Guesser
 from maestro.envs.base import Discrete
 from maestro.envs.players import Random, Sight
 from maestro.evaluation.opponents import trained
 from maestro.evaluation.play import both_seats, episode, step_bound
+from maestro.evaluation.play import play as play_games
 from maestro.evaluation.statistics import shares
 from probes import QUICK, Level, Probe, Race, RockPaperScissors, SmallAgent, image
 
 STEPS = 8
-
-
-class Guesser(PyTreeNode):
-    """Chooses the right action of a race with some probability, else another one."""
-
-    skill: Any
-    name = "guesser"
-
-    def start(self):
-        return jnp.int32(0)
-
-    def act(self, key, memory, obs, sight):
-        right = (sight.level.number % 3).astype(jnp.int32)
-        return memory, jnp.where(jax.random.uniform(key) < self.skill, right, (right + 1) % 3)
 
 
 @dataclass(frozen=True)
@@ -97,6 +83,43 @@ class EqualFractions(FirstSeatWins):
 def test_equal_fractions_in_another_order_are_a_draw() -> None:
     results = play(EqualFractions(), Guesser(0.5), Guesser(0.5), count=64)
     np.testing.assert_array_equal(results, np.zeros(64))
+
+
+@dataclass(frozen=True)
+class ManyFractions(FirstSeatWins):
+    """A thousand steps of which the first seat earns a third each, the second all at once at the end."""
+
+    length: int = 2000
+
+    def reward(self, level, state, actions):
+        return jnp.stack([jnp.float32(1 / 3), jnp.where(state.time == 999, 1000 / 3, 0.0)])
+
+
+def test_a_long_sum_of_fractions_loses_nothing() -> None:
+    bare = Level(jnp.zeros(2, int), jnp.array([1000, 1000]))
+    keys = jax.random.split(jax.random.key(0), 2)
+    player = Random(Discrete(3))
+    found = play_games(keys, ManyFractions(), player, player, bare, 1000)
+    np.testing.assert_allclose(found.score, [[1000 / 3, 1000 / 3]] * 2, rtol=2e-7)
+    assert found.outcome.tolist() == [0, 0] and found.length.tolist() == [1000, 1000]
+
+
+def test_games_of_different_lengths_are_each_played_to_their_end() -> None:
+    limits = jnp.array([1, 7, 10, 11, 33])
+    keys, player = jax.random.split(jax.random.key(0), 5), Random(Discrete(3))
+    found = play_games(keys, NobodyWins(length=100), player, player, Level(jnp.zeros(5, int), limits), 50)
+    assert found.length.tolist() == limits.tolist()
+
+
+def test_a_game_is_the_episode_of_its_key() -> None:
+    """What is counted is what can be filmed."""
+    a, b, keys = Guesser(0.6), Guesser(0.4), jax.random.split(jax.random.key(3), 16)
+    found = play_games(keys, Race(), a, b, levels(16), STEPS)
+    for i in range(16):
+        level = jax.tree.map(lambda x, i=i: x[i], levels(16))
+        one = episode(keys[i], Race(), level, a, b, STEPS)
+        assert (one.outcome, one.length) == (found.outcome[i], found.length[i])
+    assert len(set(found.outcome.tolist())) > 1 < len(set(found.length.tolist()))
 
 
 def test_each_result_belongs_to_the_level_of_its_place() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import jax
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from maestro import cli
 from maestro.agents.conv_lstm import ConvLSTM
@@ -115,6 +116,7 @@ CARDS = {
     "a wrong type": ({"agent": {"hidden": "4"}}, "hidden: '4' is not a whole number"),
     "a vast network": ({"agent": {"hidden": 10**9}}, "agent.hidden: 1000000000 is out of range"),
     "too many layers": ({"agent": {"heads": [1] * 99}}, "agent.heads: 99 entries; allowed: at most 16"),
+    "an odd precision": ({"dtype": "float8"}, "dtype: 'float8' is not allowed; allowed: float16, float32"),
     "no digest": ({"sha256": None}, "not the file that its card describes"),
 }
 
@@ -125,6 +127,59 @@ def test_a_card_that_cannot_be_meant_is_refused(saved, name):
     change_card(saved[0], **changes)
     with pytest.raises(AgentError, match=message):
         agent_file.load(saved[0])
+
+
+@pytest.fixture
+def half(tmp_path):
+    """An agent on disk in half precision, and its parameters."""
+    params = AGENT.init(jax.random.key(6))
+    path = tmp_path / "half.safetensors"
+    agent_file.save(path, CONFIG, params, {"seed": 5}, half=True)
+    return path, params
+
+
+def test_half_precision_takes_two_bytes_a_number_and_comes_back_in_full(half):
+    path, params = half
+    card = json.loads(path.with_suffix(".json").read_text())
+    assert card["dtype"] == "float16" and {x.dtype for x in load_file(path).values()} == {np.dtype("float16")}
+    agent, loaded = agent_file.load_params(path)
+    assert agent == AGENT and jax.tree.structure(loaded) == jax.tree.structure(params)
+    rounded = jax.tree.map(lambda x: np.asarray(x).astype("float16").astype("float32"), params)
+    assert all(
+        a.dtype == "float32" and np.array_equal(a, b)
+        for a, b in zip(*map(jax.tree.leaves, (loaded, rounded)), strict=True)
+    )
+
+
+def test_an_agent_in_half_precision_plays(half, capsys):
+    assert cli.run(["duel", "random", "--a", str(half[0]), "--b", "random", "--games", "4"]) == 0
+    assert capsys.readouterr().out.startswith("4 games: A trained won ")
+
+
+def test_a_file_in_half_precision_must_be_the_one_of_its_card(half):
+    content = bytearray(half[0].read_bytes())
+    content[-1] ^= 4
+    half[0].write_bytes(content)
+    with pytest.raises(AgentError, match=r"half.safetensors: not the file that its card describes"):
+        agent_file.load(half[0])
+
+
+def test_a_file_of_another_precision_than_its_card_says_is_refused(half, saved, tmp_path):
+    change_card(half[0], dtype=None)
+    with pytest.raises(AgentError, match=r"half.safetensors: (not the file .* alone take|.* is float16)"):
+        agent_file.load(half[0])
+    change_card(saved[0], dtype="float16")
+    with pytest.raises(AgentError, match=r"student.safetensors: (not the file .* alone take|.* is float32)"):
+        agent_file.load(saved[0])
+
+
+@pytest.mark.parametrize("number", [1e5, -1e5, np.inf, np.nan])
+def test_a_number_that_half_precision_cannot_hold_is_refused_before_anything_is_written(tmp_path, number):
+    params = AGENT.init(jax.random.key(6))
+    params["lstm"]["b"] = params["lstm"]["b"].at[0].set(number)
+    with pytest.raises(AgentError, match=r"^lstm.b holds a number that half precision .* is 65,504$"):
+        agent_file.save(tmp_path / "large.safetensors", CONFIG, params, {}, half=True)
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_agent_of_another_game_than_the_one_that_is_played_is_refused(saved):

@@ -313,7 +313,7 @@ def test_a_run_killed_at_its_very_start_can_be_started_or_resumed(tmp_path):
     folder.furnish(run, SHORT_RUN, "cpu")
     QuickTrainer(run, SHORT_RUN).run()
     assert read_status(run)["state"] == "finished"
-    assert len((path / "README").read_text().splitlines()) == 4
+    assert len((path / "README").read_text().splitlines()) == 5
     assert json.loads((path / "about.json").read_text())["device"] == "cpu"
 
 

@@ -19,11 +19,13 @@ from maestro.runs.folder import RunFolder, read_status
 from maestro.runs.trainer import Stopped
 from runs_helpers import (
     ENDLESS,
+    KEPT,
     PATIENCE,
     REAL,
     Killed,
     QuickTrainer,
     call,
+    kept,
     micro,
     new_folder,
     new_run,
@@ -92,14 +94,14 @@ class Mortal:
 
 
 def test_dying_before_any_change_of_any_file_makes_no_difference(tmp_path, monkeypatch):
-    config = micro("dr-fsp", {"total_updates": 4, "interval": 2})
+    config = micro("dr-fsp", {"total_updates": 2, "interval": 1}, seeds=1, evaluation={**KEPT, "times": 1})
     monkeypatch.setattr(trainer, "CHUNK_SECONDS", SINGLE)
     monkeypatch.setattr(trainer, "CHECKPOINT_SECONDS", math.inf)
     whole = new_folder(tmp_path / "whole", config)
     with monkeypatch.context() as patch:
         system = Mortal(patch, whole.path)
         QuickTrainer(whole, config).run()
-    assert system.changes > 40
+    assert system.changes > 60
     for number in range(1, system.changes + 1):
         broken = new_folder(tmp_path / f"{number}", config)
         with monkeypatch.context() as patch, pytest.raises(Killed):
@@ -107,6 +109,7 @@ def test_dying_before_any_change_of_any_file_makes_no_difference(tmp_path, monke
             QuickTrainer(broken, config).run()
         QuickTrainer(broken, config).run()
         assert newest(broken.path) == newest(whole.path), number
+        assert kept(broken.path) == kept(whole.path), number
         assert not list(broken.path.rglob("*.bad"))
 
 
@@ -126,7 +129,7 @@ def kill(process):
 
 @pytest.mark.parametrize("method", ["maestro", *(pytest.param(m, marks=pytest.mark.long) for m in OTHERS)])
 def test_a_process_that_is_killed_and_resumed_ends_as_one_that_was_not(tmp_path, method):
-    config = micro(method, {"total_updates": 600, "interval": 100})
+    config = micro(method, {"total_updates": 600, "interval": 100}, evaluation=KEPT)
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     code, out, _ = call(*new_run(whole, config))
     assert code == 0 and "The trained student against its own first co-player" in out
@@ -138,7 +141,9 @@ def test_a_process_that_is_killed_and_resumed_ends_as_one_that_was_not(tmp_path,
     flip(bad.with_suffix(".safetensors"), -9)  # and what is more, the newest checkpoint has a bad bit
     code, out, _ = call(*resumed(broken))
     assert code == 0 and f"checkpoint {bad.name}: " in out and "is not what was written; set aside" in out
-    assert newest(broken) == newest(whole)
+    assert (
+        newest(broken) == newest(whole) and kept(broken) == kept(whole) and len(kept(whole)) == 2 * 2 * 7 + 3
+    )
     assert bad.with_name(bad.name + ".bad").exists()
 
 

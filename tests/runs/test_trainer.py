@@ -1,11 +1,13 @@
 """Where a run pauses, and what it says about how it is going."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from ledger import equal
 from maestro.config import EvaluationConfig, PPOConfig, RunConfig, ScheduleConfig
 from maestro.evaluation.statistics import interval
 from maestro.runs.folder import read_status
@@ -17,6 +19,7 @@ from maestro.runs.trainer import (
     finite_mean,
     measured,
 )
+from probes import with_changes
 from runs_helpers import ENDLESS_RACE, QuickTrainer, micro, new_folder, newest
 
 
@@ -129,3 +132,22 @@ def test_such_a_run_that_is_resumed_ends_at_once_with_the_same_words(endless) ->
     with pytest.raises(Stopped) as again:
         QuickTrainer(folder, config).run()
     assert str(again.value) == str(stopped)
+
+
+def test_the_regret_landscape_is_logged_along_training_if_it_is_wanted(tmp_path) -> None:
+    """On levels that are fresh every time, and without a trace in what is trained."""
+    wanted = micro("maestro", {"total_updates": 6, "interval": 3}, seeds=2, evaluation={"landscape": 4})
+    config = replace(wanted, evaluation=replace(wanted.evaluation, times=2, opponents=("first",)))
+    logged = []
+    for name, settings in (("with", config), ("without", with_changes(config, evaluation={"landscape": 0}))):
+        folder = new_folder(tmp_path / name, settings)
+        state = QuickTrainer(folder, settings).run()
+        lines = folder.evaluation.read_text().splitlines()
+        logged.append(([json.loads(line).get("landscape") for line in lines], state))
+    (found, state), (nothing, other) = logged
+    assert nothing == [None, None] and len(found) == 2
+    assert {len(values) for record in found for values in record.values()} == {2}
+    assert any(x is not None for x in found[1]["joint"]) and found[0] != found[1]
+    for joint, independent in zip(found[1]["joint"], found[1]["independent"], strict=True):
+        assert joint is None or independent is None or joint >= independent
+    assert equal(state.seeds.learner, other.seeds.learner)

@@ -12,7 +12,7 @@ import maestro
 from maestro import cli, cohort
 from maestro.cli.opening import open_run
 from maestro.evaluation.opponents import Trained
-from maestro.runs import agent_file, build, checkpoint, checkpoints, versions
+from maestro.runs import agent_file, build, checkpoint, checkpoints, milestones, served, versions
 from maestro.runs.checkpoint import CheckpointError
 from maestro.runs.checkpointer import Checkpointer
 from maestro.runs.folder import RunError, RunFolder, read_settings
@@ -112,6 +112,11 @@ def test_a_resumed_old_run_is_now_one_of_this_version(resumed):
     manifest = checkpoint.read_manifest(checkpoints.found(resumed[1] / "checkpoints")[-1])
     assert manifest["schema"] == versions.FORMAT and manifest["about"]["maestro"] == maestro.__version__
     assert restored(RunFolder(resumed[1]))[1].updates == 40
+
+
+def test_a_resumed_old_run_keeps_what_it_did_not_keep_before(resumed):
+    folder = RunFolder(resumed[1])
+    assert milestones.points(folder) == [0, 10, 20, 30, 40] and served.points(folder) == [20, 30, 40]
 
 
 def test_an_old_agent_is_loaded_and_plays(capsys):

@@ -8,10 +8,12 @@ import jax
 import numpy as np
 
 from maestro.analysis import caption, video
+from maestro.analysis.beside import WIDTH, Beside, framed
 from maestro.cohort import Cohort
 from maestro.envs.base import Level
 from maestro.evaluation.opponents import first_members, trained
 from maestro.evaluation.play import Episode, episode, step_bound
+from maestro.evaluation.replay import Minds
 from maestro.games import Drawing
 from maestro.runs.agent_file import student
 from maestro.runs.summary import LAST_KEY
@@ -38,6 +40,28 @@ def frames_of(draw: Drawing, level: Level, game: Episode, names: Sequence[str] =
     text = caption.who_is_who(draw.seats, names)
     words = caption.bar(text, pictures[0].shape[1]) if text else None
     return [caption.below(picture, words) for picture in pictures]
+
+
+def frames_with_views(
+    draw: Drawing, level: Level, game: Episode, minds: Minds, names: Sequence[str]
+) -> Iterator[np.ndarray]:
+    """A picture of each state, beside it what the players see, below it their values and how it goes."""
+    length, (a, b) = int(game.length), names
+    obs, values = jax.tree.map(np.asarray, (minds.obs, minds.values))
+    players = Beside(draw, (a, b), jax.tree.map(lambda x: x[: length + 1], obs), values[:length])
+    for t, picture in enumerate(frames_of(draw, level, game)):
+        column = players.column(t)
+        height, width = max(len(picture), len(column)), picture.shape[1]
+        shown = np.concatenate([framed(picture, (height, width)), framed(column, (height, WIDTH))], axis=1)
+        told = f"step {t}" if t < length else how_it_ended(game, players.called(0), players.called(1))
+        shown = caption.below(shown, players.chart(t, shown.shape[1]))
+        yield caption.below(shown, caption.line(told, shown.shape[1]))
+
+
+def how_it_ended(game: Episode, a: str, b: str) -> str:
+    """Who won, after how many steps."""
+    result = {1: f"{a} won", 0: "a draw", -1: f"{b} won"}[int(game.outcome)]
+    return f"{result} after {int(game.length)} steps"
 
 
 def film_student(path: Path, experiment: Experiment, draw: Drawing, cohort: Cohort) -> None:

@@ -15,6 +15,13 @@ COMMANDS = {  # the module maestro.cli.<name>, whose `main(arguments)` runs it
     "export": "write a run's students as files that stand alone",
     "levels": "list, show and sample levels",
     "duel": "watch two players, film them, or count their wins",
+    "evaluate": "measure students on unseen levels against unseen opponents",
+    "crossplay": "let students of many runs meet, and compare them",
+    "landscape": "estimate regret over co-players and levels",
+    "figure": "draw the paper's figures from runs and games",
+    "video": "film a game with what each player sees and expects",
+    "study": "train, evaluate and draw all that a file lists",
+    "agents": "list the agents that come with the package",
 }
 USAGE = "usage: maestro COMMAND [OPTIONS]"
 EXAMPLES = f"""\

@@ -59,8 +59,8 @@ def duel(
 ) -> Callable[[], None]:
     """Let two players meet; watch them on a terminal, film them, or count the wins of many games.
 
-    Players: random, another scripted player of the game (a wrong name lists them), or the .safetensors
-    file of a trained agent.
+    Players: random, another scripted player of the game (a wrong name lists them), an agent that comes with
+    the package (maestro agents), the .safetensors file of an agent, or a run's student as RUN:SEED.
 
     For example:
 
@@ -96,13 +96,16 @@ def duel(
 
 
 def find_player(option: str, game: Game, name: str) -> Any:
-    """A scripted player by its name, or a trained one by its file."""
-    from maestro.runs import agent_file
+    """A player by its name, its file or its run; one that comes with the package keeps its name."""
+    from maestro.games import shipped
+    from maestro.runs import players
 
     try:
-        return agent_file.find_player(game, name)
+        player = players.find(game, name)
     except ValueError as error:
         raise Mistake(f"{option}: {error}") from None
+    known = shipped.find(game.name, name) is not None and name.lower() not in game.players
+    return player.replace(name=players.called(game, name)) if known else player
 
 
 def count(game: Game, seed: int, value: str, players: list[Any], games: int, as_json: bool = False) -> str:
@@ -110,7 +113,8 @@ def count(game: Game, seed: int, value: str, players: list[Any], games: int, as_
     import jax
     import jax.numpy as jnp
 
-    from maestro.evaluation.play import outcomes, step_bound
+    from maestro.evaluation.play import play as play_games
+    from maestro.evaluation.play import step_bound
 
     level_key, key = jax.random.split(jax.random.key(seed))
     env = game.environment()
@@ -119,13 +123,14 @@ def count(game: Game, seed: int, value: str, players: list[Any], games: int, as_
     else:
         found = find_level(game, value)[1]
         levels = jax.tree.map(lambda x: jnp.tile(x[None], (games, *[1] * x.ndim)), found)
-    outcome = outcomes(jax.random.split(key, games), env, *players, levels, step_bound(levels))
+    keys = jax.random.split(key, games)
+    a, b = players
+    outcome = play_games(keys, env, a, b, levels, step_bound(levels)).outcome
     won, lost, drawn = (int(jnp.sum(kind)) for kind in (outcome > 0, outcome < 0, outcome == 0))
-    a, b = (player.name for player in players)
     if as_json:
-        counts = {"level": value, "seed": seed, "games": games, "a": a, "b": b}
+        counts = {"level": value, "seed": seed, "games": games, "a": a.name, "b": b.name}
         return json.dumps({**counts, "a_won": won, "b_won": lost, "drawn": drawn}, indent=1)
-    return f"{games} games: A {a} won {won}, B {b} won {lost}, drawn {drawn}"
+    return f"{games} games: A {a.name} won {won}, B {b.name} won {lost}, drawn {drawn}"
 
 
 def play(
@@ -148,16 +153,15 @@ def play(
 def show(game: Game, level: Any, played: Any, names: list[str], film: Path | None, speed: float) -> None:
     """Film a game or show it on the terminal, and say how it ended."""
     from maestro.analysis import video
-    from maestro.analysis.film import frames_of, states_of
+    from maestro.analysis.film import frames_of, how_it_ended, states_of
 
     if film is not None:
         with writing("--video", film):
             video.write(film, frames_of(game.draw, level, played, names), speed)
     else:
         watch(game, level, list(states_of(played)), speed)
-    outcome, length = int(played.outcome), int(played.length)
-    result = {1: f"A {names[0]} won", 0: "a draw", -1: f"B {names[1]} won"}[outcome]
-    say(f"{result} after {length} steps" + (f"; film in {film}" if film is not None else ""))
+    ended = how_it_ended(played, f"A {names[0]}", f"B {names[1]}")
+    say(ended + (f"; film in {film}" if film is not None else ""))
 
 
 def watch(game: Game, level: Any, states: list[Any], speed: float) -> None:

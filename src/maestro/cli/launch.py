@@ -1,9 +1,11 @@
-"""What `train` and `resume` share: build once, lock once, train, and tell how it ended."""
+"""What `train`, `resume` and `study` share: build once, lock once, train, and tell how it ended."""
 
 import os
 import shlex
 import shutil
 import sys
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -57,6 +59,9 @@ class Job:
         return "".join(parts)
 
 
+Ending = Callable[[Job, RunFolder, Progress, Stopped], None]  # what becomes of a run that is stopped
+
+
 def program() -> str:
     """How this program can be called again: by its name, or as it was called if that is not on the path."""
     called = Path(sys.argv[0])
@@ -99,8 +104,10 @@ def dry_run(job: Job) -> None:
         say(f"# {told(begun(job.begin, experiment, Errors()))}")
 
 
-def launch(job: Job, path: Path, new: bool) -> None:
-    """Train a run to its end, under its lock; the process ends here if it is stopped."""
+def launch(
+    job: Job, path: Path, new: bool, signals: Signals | None = None, end: Ending | None = None
+) -> None:
+    """Train a run to its end, under its lock; if it is stopped, the process ends here, or as `end` says."""
     use_cache()
     experiment = built(job)
     if new:
@@ -109,12 +116,15 @@ def launch(job: Job, path: Path, new: bool) -> None:
     start = begun(job.begin, experiment, Errors()) if job.begin is not None else None
     try:
         folder = run_folder.claim(path) if new else RunFolder(path)
-        with lock.hold(path), Signals(answer) as signals, Progress() as progress:
+        with lock.hold(path), signals or Signals(answer) as signals, Progress() as progress:
             if new:
                 plant = partial(beginning.plant, folder, job.config, start, progress) if start else None
                 run_folder.begin(folder, job.config, plant)
                 foretell(job, experiment, start, progress)
-            work(job, folder, experiment, progress, signals, wandb)
+            try:
+                work(job, folder, experiment, progress, signals, wandb)
+            except Stopped as stopped:
+                (end or leave)(job, folder, progress, stopped)
     except (Locked, RunError) as error:
         raise Mistake(f"--out: {error}" if new else str(error)) from None
 
@@ -142,8 +152,8 @@ def answer(text: str) -> None:
 def work(
     job: Job, folder: RunFolder, experiment: Experiment, progress: Progress, signals: Signals, wandb: Any
 ) -> None:
-    """The run itself."""
-    device, config = jax.devices()[0].device_kind, job.config
+    """The run itself; `Stopped` if it ends early."""
+    device, config, began = jax.devices()[0].device_kind, job.config, time.monotonic()
     progress.say(f"{config.method} on {config.game}, {config.seeds} seed(s), on {device}: {folder.path}")
     try:
         run_folder.furnish(folder, config, device, job.origin)
@@ -153,13 +163,16 @@ def work(
             progress.say(f"{changed}: what is trained from here on is not what it would have been before")
         if wandb is not None:
             trainer.log.listeners.append(wandb_listener(wandb, folder, config))
-        state = trainer.run()
-        end = partial(finish, job, folder, experiment, state, progress)
-        trainer.interruptible(end, "training is complete, only the last comparison is missing")
-    except Stopped as stopped:
-        leave(job, folder, progress, stopped)
+        try:
+            state = trainer.run()
+            end = partial(finish, job, folder, experiment, state, progress)
+            trainer.interruptible(end, "training is complete, only the last comparison is missing")
+        finally:
+            with suppress(OSError):  # only informs
+                made = trainer.updates - trainer.began_after
+                run_folder.end_session(folder, time.monotonic() - began, made)
     except OSError as error:
-        leave(job, folder, progress, Stopped(1, f"{folder.path}: {error.strerror or error}"))
+        raise Stopped(1, f"{folder.path}: {error.strerror or error}") from None
 
 
 def finish(job: Job, folder: RunFolder, experiment: Experiment, state: Cohort, reporter: Reporter) -> None:

@@ -60,7 +60,7 @@ def list_levels(game: GameOption = DEFAULT, as_json: JsonFlag = False) -> None:
     facts: list[dict[str, Any]] = []
     for i, (name, level) in enumerate(zip(found.levels.names, drawn, strict=True)):
         values = {what: values[i].item() for what, values in measured.items()}
-        uses = [use for use, names in found.splits.items() if name in names]
+        uses = [use for use, split in found.splits.items() if name in split.texts(found.levels)]
         facts.append({"level": name, **values, "time_limit": int(level.time_limit), "used_for": uses})
     if as_json:
         known = [{what: value for what, value in level.items() if value not in INFINITE} for level in facts]

@@ -1,20 +1,21 @@
 """Trained students as players, and their games against fixed opponents."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from flax import struct
 from flax.struct import PyTreeNode
-from jaxtyping import Array, Float, Key, PRNGKeyArray
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
 from maestro.agents.base import Agent, Params
 from maestro.cohort import Cohort
 from maestro.config import EvaluationConfig
 from maestro.envs.base import Level, Obs
 from maestro.envs.players import Player, Sight
-from maestro.evaluation.play import both_seats, step_bound
+from maestro.evaluation.play import alternating, repeated, step_bound
 from maestro.evaluation.statistics import shares
 from maestro.train import Experiment
 from maestro.trees import Tree
@@ -62,6 +63,21 @@ def sample_levels(keys: Key[Array, " S"], experiment: Experiment, count: int) ->
     return jax.jit(jax.vmap(jax.vmap(experiment.env.sample_level)))(own)
 
 
+def against(
+    keys: Key[Array, " S"],
+    experiment: Experiment,
+    cohort: Cohort,
+    player: Player | None,
+    levels: Level,
+    steps: int,
+) -> Int[Array, "S L"]:
+    """How each student's games on its levels [S, L] against a player ended; None: its own first co-player."""
+    as_players = jax.vmap(partial(trained, experiment.agent))
+    students = as_players(cohort.seeds.learner.params)
+    others = as_players(first_members(cohort)) if player is None else repeated(player, len(keys))
+    return alternating(keys, experiment.env, students, others, levels, steps)
+
+
 class Evaluation:
     """Games of each student against each opponent, on generated levels of its own, the same every time."""
 
@@ -81,13 +97,5 @@ class Evaluation:
 
     def __call__(self, cohort: Cohort, levels: Level) -> dict[str, Float[Array, "S 3"]]:
         """Shares won, drawn and lost; can be jitted."""
-        agent, env = self.experiment.agent, self.experiment.env
-
-        def one(key: PRNGKeyArray, params: Params, first: Params, levels: Level) -> dict[str, Any]:
-            student, opponents = trained(agent, params), {FIRST: trained(agent, first), **self.scripted}
-            return {
-                name: shares(both_seats(key, env, student, opponents[name], levels, self.steps))
-                for name in self.names
-            }
-
-        return jax.vmap(one)(self.keys, cohort.seeds.learner.params, first_members(cohort), levels)
+        games = partial(against, self.keys, self.experiment, cohort, levels=levels, steps=self.steps)
+        return {name: shares(games(self.scripted.get(name))) for name in self.names}

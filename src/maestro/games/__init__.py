@@ -1,8 +1,10 @@
 """What the rest of the package knows of a game: one value; the table of known games, and how one is found."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from maestro import agents, imports
@@ -32,6 +34,27 @@ class Drawing:
     """(level, state, scale) -> uint8 [height, width, 3]; without it there are no pictures and no films."""
     seats: tuple[str, ...] = ()
     """How pictures tell the players apart, `("red", "blue")`: films say so in words."""
+    colors: tuple[str, ...] = ()
+    """Of the seats in pictures, `("#ff3366", "#45b0fc")`: films draw the players' values in them."""
+    view: Callable[[Any, int], Any] | None = None
+    """(what one player observes, scale) -> uint8 [height, width, 3]; films show a heat map without it."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Levels, and scripted opponents, that are kept for one use."""
+
+    levels: tuple[str, ...] | Path = ()
+    """Names of levels, or a JSON file that holds the texts of others by their names."""
+    opponents: tuple[str, ...] = ()
+    """Names of players."""
+
+    def texts(self, levels: Any) -> dict[str, str]:
+        """The texts of its levels by name."""
+        if isinstance(self.levels, Path):
+            return dict(json.loads(self.levels.read_bytes()))
+        named = dict(levels.named)
+        return {name: named[name] for name in self.levels}
 
 
 @dataclass(frozen=True)
@@ -44,7 +67,7 @@ class Game:
     presets: Mapping[str, RunConfig] = field(default_factory=lambda: PRESETS)
     players: Mapping[str, Any] = field(default_factory=dict)  # scripted opponents by name
     levels: Any = None  # `Levels`: by name and as text; in JSON if none are given
-    splits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # names of levels by their use
+    splits: Mapping[str, Split] = field(default_factory=dict)  # by their use: validation, test, specialist
     draw: Drawing = Drawing()
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ from maestro.config import FAST, PAPER, TINY
 from maestro.envs.lasertag import draw, maps
 from maestro.envs.lasertag.game import LaserTag
 from maestro.envs.lasertag.players import PLAYERS
-from maestro.games import Drawing, Game
+from maestro.games import Drawing, Game, Split
 
 OPPONENTS = ("first", *PLAYERS)
 
@@ -22,6 +22,10 @@ GAME = Game(
     },
     players=PLAYERS,
     levels=maps.LEVELS,
-    splits={"test": maps.TEST, "specialist": ("Ruins", "FourRooms", "Empty", "Corridor-Easy")},
-    draw=Drawing(draw.terminal, draw.draw, ("red", "blue")),
+    splits={
+        "validation": Split(maps.VALIDATION, ("turret", "wall-follower")),
+        "test": Split(maps.TEST, ("hunter",)),
+        "specialist": Split(("Ruins", "FourRooms", "Empty", "Corridor-Easy")),
+    },
+    draw=Drawing(draw.terminal, draw.draw, ("red", "blue"), ("#ff3366", "#45b0fc"), draw.view),
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import safetensors.numpy
 
@@ -24,15 +25,17 @@ from maestro.toml import reason
 MAX_HEADER = 100_000  # bytes of a safetensors file that are not parameters
 MAX_CARD = 100_000
 ENDING = ".safetensors"
+HALF = "float16"  # 2 bytes for a number where training has 4
+DTYPES = (None, "float32", HALF)  # of a card; None: as the network has them
 
 
 class AgentError(ValueError):
     """Why a file cannot be used as an agent."""
 
 
-def save(path: Path, config: RunConfig, params: Any, about: dict[str, Any]) -> None:
-    """Write `path` (.safetensors) and its card (.json)."""
-    content = safetensors.numpy.save(flatten(params))
+def save(path: Path, config: RunConfig, params: Any, about: dict[str, Any], half: bool = False) -> None:
+    """Write `path` (.safetensors) and its card (.json), if asked for in half precision."""
+    content = safetensors.numpy.save(halved(flatten(params)) if half else flatten(params))
     card = {
         "game": config.game,
         "environment": settings.as_dict(config.environment),
@@ -40,10 +43,25 @@ def save(path: Path, config: RunConfig, params: Any, about: dict[str, Any]) -> N
         "parameters": sum(x.size for x in jax.tree.leaves(params)),
         "sha256": hashlib.sha256(content).hexdigest(),
         "method": config.method,
+        **({"dtype": HALF} if half else {}),
         **about,
     }
     write_file(path, content)
     write_file(path.with_suffix(".json"), json.dumps(card, indent=1).encode())
+
+
+def halved(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Arrays in half precision; what is no fraction stays as it is, what is too large is refused."""
+    most = float(np.finfo(HALF).max)
+    for name, array in arrays.items():
+        if is_fraction(array) and not np.all(np.abs(array) <= most):
+            raise AgentError(f"{name} holds a number that half precision cannot: the largest is {most:,.0f}")
+    return {name: array.astype(HALF) if is_fraction(array) else array for name, array in arrays.items()}
+
+
+def is_fraction(leaf: Any) -> bool:
+    """Whether an array, or its shape, is of fractions."""
+    return jnp.issubdtype(leaf.dtype, jnp.floating)
 
 
 def save_students(config: RunConfig, cohort: Cohort, out: Path) -> list[Path]:
@@ -129,48 +147,53 @@ def load_params(path: Path, game: Game | None = None) -> tuple[Agent, Any]:
         if path.suffix != ENDING:
             raise AgentError(f"does not end in {ENDING}")
         size = file_size(path)
-        agent, digest = described(path.with_suffix(".json"), game)
-        return agent, read_params(path, size, shapes(agent), digest)  # type: ignore[arg-type]
+        agent, card = described(path.with_suffix(".json"), game)
+        return agent, read_params(path, size, shapes(agent), card)  # type: ignore[arg-type]
     except AgentError as error:
         raise AgentError(f"{path}: {error}") from None
 
 
-def described(card_path: Path, game: Game | None) -> tuple[Agent, Any]:
-    """(the network, the digest of its parameters) by the card beside a file."""
+def described(card_path: Path, game: Game | None) -> tuple[Agent, dict[str, Any]]:
+    """(the network, the card) by the card beside a file."""
     try:
         card = read_card(card_path)
-        return network(card, game_of(card, game)), card.get("sha256")
+        if card.get("dtype") not in DTYPES:
+            raise AgentError(
+                f"dtype: {settings.shown(card['dtype'])} is not allowed; allowed: float16, float32"
+            )
+        return network(card, game_of(card, game)), card
     except ValueError as error:
         raise AgentError(f"its card, {card_path.name}: {error}") from None
 
 
-def read_params(path: Path, size: int, like: Any, digest: Any) -> Any:
-    """The parameters in a file of so many bytes."""
-    need = sum(leaf.dtype.itemsize * leaf.size for leaf in jax.tree.leaves(like))
+def read_params(path: Path, size: int, like: Any, card: dict[str, Any]) -> Any:
+    """The parameters in a file of so many bytes, in the precision that the network has."""
+    stored = jax.tree.map(stored_half, like) if card.get("dtype") == HALF else like
+    need = sum(leaf.dtype.itemsize * leaf.size for leaf in jax.tree.leaves(stored))
     if not need < size <= need + MAX_HEADER:
         told = f"{size:,} bytes, where parameters alone take {need:,}"
         raise AgentError(f"not the file that its card describes: {told}")
     try:
         content = path.read_bytes()
-        if hashlib.sha256(content).hexdigest() != digest:
+        if hashlib.sha256(content).hexdigest() != card.get("sha256"):
             raise AgentError("not the file that its card describes")
         arrays = safetensors.numpy.load(content)
-        params = unflatten(like, arrays)
+        params = unflatten(stored, arrays)
     except (OSError, CheckpointError, *UNREADABLE) as error:
         raise AgentError(reason(error)) from None
     if not all(np.isfinite(x).all() for x in arrays.values()):
         raise AgentError("holds numbers that are not finite")
-    return params
+    return jax.tree.map(widened, params, like)
 
 
-def find_player(game: Game, named: str) -> Any:
-    """A scripted player of a game by its name, or a trained one by its file."""
-    if named.endswith(ENDING):
-        return load(named, game)
-    try:
-        return game.player(named)
-    except ValueError as error:
-        raise ValueError(f"{error}; or the {ENDING} file of an agent") from None
+def widened(array: jax.Array, leaf: Any) -> jax.Array:
+    """An array in the precision that is wanted."""
+    return array if array.dtype == leaf.dtype else jnp.asarray(np.asarray(array).astype(leaf.dtype))
+
+
+def stored_half(leaf: Any) -> Any:
+    """What a file in half precision has in place of an array."""
+    return jax.ShapeDtypeStruct(leaf.shape, HALF) if is_fraction(leaf) else leaf
 
 
 def load(path: str | Path, game: Game | None = None) -> Trained:

@@ -74,6 +74,8 @@ def newest_state(
         except CheckpointError as error:
             remarks.append(f"checkpoint {path.name}: {error}")
             reporter.say(remarks[-1])
+    if not remarks and any(folder.agents.glob("*.safetensors")):  # a piece of a run
+        raise RunError(f"{folder.path} has no checkpoint; its students are in {folder.agents}")
     raise RunError(f"{folder.path} has no usable checkpoint" + "".join(f"\n  {line}" for line in remarks))
 
 

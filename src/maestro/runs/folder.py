@@ -19,6 +19,7 @@ A run of {method} on {game} with {seeds} seed(s), made by maestro {version}.
 config.toml: every setting; about.json: versions and device; status.json: how far it is.
 metrics.jsonl: a line per window of updates; evaluation.jsonl: games against fixed opponents.
 checkpoints/: `maestro resume` starts from the newest; agents/: trained students, for `maestro duel`.
+milestones/: the students along training, in half precision; levels/: samples of what they were served.
 """
 FILES = {
     "config": "config.toml",
@@ -27,6 +28,8 @@ FILES = {
     "evaluation": "evaluation.jsonl",
     "checkpoints": "checkpoints",
     "agents": "agents",
+    "milestones": "milestones",
+    "levels": "levels",
 }
 MAX_JSON = 1_000_000  # bytes
 
@@ -50,6 +53,8 @@ class RunFolder:
     evaluation: Path = field(init=False)
     checkpoints: Path = field(init=False)
     agents: Path = field(init=False)
+    milestones: Path = field(init=False)
+    levels: Path = field(init=False)
 
     def __post_init__(self) -> None:
         for name, file in FILES.items():
@@ -113,6 +118,16 @@ def begin_session(folder: RunFolder, device: str) -> str:
     past = sessions.before(about)
     write_about(folder, {**about, "sessions": [*past, now]})
     return sessions.changes(past, now)
+
+
+def end_session(folder: RunFolder, seconds: float, updates: int) -> None:
+    """Note how long the newest session took, with all that was compiled, and how many updates it made."""
+    about = read_about(folder)
+    if not (known := sessions.before(about)):
+        return
+    *past, newest = known
+    took = {"seconds": round(seconds, 1), "updates": updates}
+    write_about(folder, {**about, "sessions": [*past, {**newest, **took}]})
 
 
 def read_about(folder: RunFolder) -> dict[str, Any]:

@@ -6,13 +6,12 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Int, PRNGKeyArray
+from jaxtyping import Int
 
 from maestro.cohort import Cohort
 from maestro.config import RunConfig
-from maestro.envs.base import Level
-from maestro.evaluation.opponents import first_members, sample_levels, seed_keys, trained
-from maestro.evaluation.play import both_seats, step_bound
+from maestro.evaluation.opponents import against, sample_levels, seed_keys
+from maestro.evaluation.play import step_bound
 from maestro.evaluation.statistics import interval
 from maestro.runs import agent_file
 from maestro.runs.beginning import newest_state
@@ -27,18 +26,12 @@ LAST_LEVELS = 500
 
 def last_games(experiment: Experiment, state: Cohort, seed: int) -> Int[np.ndarray, "S L"]:
     """Each student, from `seed` on, against its own first co-player on unseen levels: the outcomes."""
-    firsts = first_members(state)
-    keys = seed_keys(jax.random.key(LAST_KEY), seed, jax.tree.leaves(firsts)[0].shape[0])
+    keys = seed_keys(jax.random.key(LAST_KEY), seed, state.seeds.key.shape[0])
     level_keys, play_keys = jax.vmap(jax.random.split, out_axes=1)(keys)
     levels = sample_levels(level_keys, experiment, LAST_LEVELS)
     steps = step_bound(levels)
-
-    def one(key: PRNGKeyArray, params: Any, first: Any, levels: Level) -> Any:
-        student, opponent = trained(experiment.agent, params), trained(experiment.agent, first)
-        return both_seats(key, experiment.env, student, opponent, levels, steps)
-
-    play = jax.jit(jax.vmap(one))
-    return np.asarray(play(play_keys, state.seeds.learner.params, firsts, levels))
+    play = jax.jit(lambda state, levels: against(play_keys, experiment, state, None, levels, steps))
+    return np.asarray(play(state, levels))
 
 
 def summarize(folder: RunFolder, experiment: Experiment, state: Cohort, seed: int) -> dict[str, Any]:

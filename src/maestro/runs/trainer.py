@@ -9,22 +9,25 @@ from typing import Any, NoReturn
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, PRNGKeyArray
 
 from maestro import cohort
 from maestro.cohort import Cohort
 from maestro.config import PPOConfig, RunConfig
+from maestro.evaluation import landscape
 from maestro.evaluation.opponents import Evaluation, seed_keys
-from maestro.evaluation.statistics import interval
 from maestro.games import Game
 from maestro.metrics import Metrics
-from maestro.runs import beginning
+from maestro.runs import beginning, evaluation_log, milestones, served
 from maestro.runs import folder as run_folder
+from maestro.runs.agent_file import AgentError
 from maestro.runs.checkpointer import Checkpointer, Poisoned
+from maestro.runs.evaluation_log import evaluation_points
 from maestro.runs.folder import RunFolder
 from maestro.runs.metrics_log import MetricsLog, Position, in_vain
 from maestro.runs.reporter import Reporter
 from maestro.runs.signals import GRACE, Interrupted, Signals
-from maestro.train import Experiment
+from maestro.train import Experiment, TrainState
 
 LENGTH = 32  # cycles in a compiled chunk, at most
 CHUNK_SECONDS = 2.0  # how long a chunk should take
@@ -32,7 +35,7 @@ CHECKPOINT_SECONDS = 60.0
 COMPILING = "compiling (once; the result is cached): usually one to three minutes, from the cache seconds"
 MAX_SKIPPED = 10  # updates in a row that may be not finite
 IN_VAIN, TOO_LONG_IN_VAIN = 50, 500  # cycles in a row without a finished episode: a word, the end
-EVALUATION_KEY = 2**31 - 1  # apart from the key of every seed
+EVALUATION_KEY, LANDSCAPE_KEY = 2**31 - 1, 2**31 - 4  # apart from the key of every seed
 
 
 class Stopped(Exception):
@@ -41,12 +44,6 @@ class Stopped(Exception):
     def __init__(self, code: int, message: str, resumable: bool = True) -> None:
         self.code, self.resumable = code, resumable
         super().__init__(message)
-
-
-def evaluation_points(config: RunConfig) -> list[int]:
-    """Numbers of updates after which the students are evaluated; the last is the end."""
-    total, times = config.schedule.total_updates, config.evaluation.times
-    return sorted({max(1, round(total * i / times)) for i in range(1, times + 1)}) if times else []
 
 
 class Trainer:
@@ -70,7 +67,7 @@ class Trainer:
         for line in self.log.lost:
             reporter.say(line)
         self.began_after, self.saved_at, self.saved_after = self.updates, time.monotonic(), -1
-        self.warned = False
+        self.warned, self.kept_after = False, -1
 
     @property
     def updates(self) -> int:
@@ -158,10 +155,13 @@ class Trainer:
             self.stop(remark)
 
     def next_stop(self) -> int:
-        """Where a chunk must not go beyond: an evaluation, a milestone, or the end."""
-        updates, interval = self.updates, self.config.schedule.interval
+        """Where a chunk must not go beyond: an evaluation, a milestone, a copy that joins, or the end."""
+        updates, schedule = self.updates, self.config.schedule
         points = [p for p in evaluation_points(self.config) if p > updates]
-        return min([*points[:1], (updates // interval + 1) * interval, self.config.schedule.total_updates])
+        starts = [0, schedule.warmup]  # a warm-up need not be a number of intervals
+        steps = [(updates - start) // schedule.interval + 1 for start in starts]
+        every = [start + max(0, n) * schedule.interval for start, n in zip(starts, steps, strict=True)]
+        return min([*points[:1], *every, schedule.total_updates])
 
     def pause(self) -> None:
         """What is due between two chunks: a stop, an evaluation, a checkpoint."""
@@ -170,11 +170,24 @@ class Trainer:
         self.watch()
         if self.signals.received is not None:
             self.stop()
+        if self.updates != self.kept_after:
+            self.keep()
         if self.updates in evaluation_points(self.config) and self.updates > self.log.evaluated:
             self.evaluate()
         due = time.monotonic() - self.saved_at > CHECKPOINT_SECONDS
         if due or (self.updates % self.config.schedule.interval == 0 and self.updates != self.saved_after):
             self.save()
+
+    def keep(self) -> None:
+        """Keep what is due of the students and of what they are served; what was kept before stands."""
+        self.kept_after, anew = self.updates, self.updates > self.began_after
+        of_run = self.folder, self.config
+        self.interruptible(lambda: served.keep(*of_run, self.experiment, self.state, anew))
+        if self.config.evaluation.keep_students:
+            try:
+                milestones.keep(*of_run, self.state, anew)
+            except AgentError as error:
+                self.reporter.say(f"the student at update {self.updates} is not kept: {error}")
 
     def guard(self) -> None:
         """Stop after too many updates that were not finite; the student is still the last good one.
@@ -245,24 +258,27 @@ class Trainer:
         play = jax.jit(evaluation)
         return lambda state: play(state, evaluation.levels)
 
+    @cached_property
+    def landscape(self) -> Any:
+        """The compiled regret landscape of a state, on levels that are fresh every time."""
+        keys = seed_keys(jax.random.key(LANDSCAPE_KEY), self.config.seed, self.config.seeds)
+        levels = self.config.evaluation.landscape
+
+        def one(key: PRNGKeyArray, updates: Array, state: TrainState) -> dict[str, Array]:
+            return landscape.summary(jax.random.fold_in(key, updates), self.experiment, state, levels)
+
+        measure = jax.jit(jax.vmap(one, (0, None, 0)))
+        return lambda state: measure(keys, state.updates, state.seeds)
+
     def evaluate(self) -> None:
-        """Games against fixed opponents."""
+        """Games against fixed opponents, and the regret landscape if that is wanted."""
         self.doing("games against fixed opponents")
         result = self.interruptible(lambda: jax.device_get(self.games(self.state)))
-        shares = {name: x.astype(float) for name, x in result.items()}
-        games, seeds = self.config.evaluation.levels, self.config.seeds
-        bounds = {name: interval(x[:, 0], games) for name, x in shares.items()}
-        each, won = ({name: np.round(x, 4).tolist() for name, x in d.items()} for d in (shares, bounds))
-        self.log.add_evaluation(self.updates, each, seeds=seeds, games=games, won_95=won)
-        told = ", ".join(told_of(name, x.mean(axis=0), bounds[name]) for name, x in shares.items())
-        count = f", {seeds} seeds" * (seeds > 1)
-        self.reporter.say(f"update {self.updates}: won/drawn/lost against {told}{count}")
-
-
-def told_of(opponent: str, shares: np.ndarray, won: np.ndarray) -> str:
-    """Shares won, drawn and lost against an opponent, and how sure the first of them is."""
-    means = "/".join(f"{share:.2f}" for share in shares)
-    return f"{opponent} {means} (won {won[0]:.2f} to {won[1]:.2f})"
+        regret = {}
+        if self.config.evaluation.landscape:
+            self.doing("the regret landscape")
+            regret = self.interruptible(lambda: jax.device_get(self.landscape(self.state)))
+        self.reporter.say(evaluation_log.add(self.log, self.config, self.updates, result, regret))
 
 
 def measured(config: PPOConfig, metrics: Any, seconds: float) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What older versions of the package wrote, read as what it means now; what newer ones wrote is refused.
 
-A setting that is added takes as its default what runs without it did, which is how they are read.
+A setting that is added takes a default under which training is what it was without: so older ones are read.
 """
 
 from typing import Any

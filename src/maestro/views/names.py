@@ -7,7 +7,7 @@ from maestro import games, settings
 from maestro.envs.base import Level
 from maestro.envs.gym import Stage
 from maestro.games import Game
-from maestro.runs import agent_file
+from maestro.runs import players
 from maestro.settings import SettingsError
 from maestro.views.pictures import Canvas
 from maestro.views.screen import Screen
@@ -21,11 +21,11 @@ def find_game(game: str | Game) -> Game:
 
 
 def find_player(game: Game, opponent: Any) -> Any:
-    """A scripted player by its name, a trained one by its file, or any player or function as it is."""
+    """A player by its name, a trained one by its file or its run, or any player or function as it is."""
     if not isinstance(opponent, str | Path):
         return opponent
     try:
-        return agent_file.find_player(game, str(opponent))
+        return players.find(game, str(opponent))
     except ValueError as error:
         raise ValueError(f"opponent: {error}; or a player, or a function") from None
 

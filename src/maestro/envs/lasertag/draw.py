@@ -1,4 +1,4 @@
-"""Pictures of LaserTag: RGB at any scale, or characters for the terminal."""
+"""Pictures of LaserTag and of what an agent sees: RGB at any scale, or characters for the terminal."""
 
 from typing import Any
 
@@ -10,6 +10,7 @@ from maestro.envs.lasertag.levels import DELTA, SIDE, Level
 
 STUDENT, OPPONENT = (1.0, 0.2, 0.4), (0.27, 0.69, 0.99)
 COLORS = np.array([STUDENT, OPPONENT])
+SIGHT = np.array([1.0, 0.85, 0.4])  # of agents and bolts in a view, which does not say whose they are
 FLOOR, WALL = 0.0, 0.7
 LIGHT = 0.3  # how far the cells that an agent sees are drawn towards light
 TINT = 0.35  # how much of that light has the color of the agent
@@ -27,9 +28,25 @@ def draw(level: Level, state: State, scale: int = 32) -> UInt8[np.ndarray, "heig
     walls, bolts = _grids(level, state)
     image = _ground(walls, _lights(state, walls.shape), scale)
     for row, column in np.argwhere(bolts > 0):
-        _draw_bolt(image, scale, (row, column), int(bolts[row, column]))
+        _draw_bolt(image, scale, (row, column), COLORS[bolts[row, column] >> 2 & 1])
     for seat in range(2):
         _draw_agent(image, scale, state, seat)
+    return (image * 255 + 0.5).astype(np.uint8)
+
+
+def view(obs: Any, scale: int = 32) -> UInt8[np.ndarray, "height width 3"]:
+    """What an agent sees, itself at the bottom looking up; whose a bolt is, nobody sees."""
+    seen = np.asarray(obs) > 0
+    agents, bolts, walls = np.moveaxis(seen, -1, 0)
+    lights = np.broadcast_to(seen.any(), (2, *walls.shape))  # to one who is tagged all is dark
+    image = _ground(walls, lights, scale)
+    for cell in np.argwhere(bolts):
+        _draw_bolt(image, scale, cell, SIGHT)
+    for cell in np.argwhere(agents):
+        if tuple(cell) == (VIEW - 1, VIEW // 2):
+            _draw_triangle(image, scale, cell, np.array(DELTA[0]), SIGHT)
+        else:
+            _draw_diamond(image, scale, cell, SIGHT)
     return (image * 255 + 0.5).astype(np.uint8)
 
 
@@ -86,10 +103,10 @@ def _ground(walls: np.ndarray, lights: np.ndarray, scale: int) -> np.ndarray:
     return image
 
 
-def _draw_bolt(image: np.ndarray, scale: int, cell: Any, code: int) -> None:
+def _draw_bolt(image: np.ndarray, scale: int, cell: Any, color: np.ndarray) -> None:
     """A disc in its owner's color with a white core, inside a faint glow."""
     y, x = _offsets(scale)
-    distance, color = np.hypot(y, x), COLORS[code >> 2 & 1]
+    distance = np.hypot(y, x)
     glow = 0.45 * np.clip(1 - distance / GLOW_RADIUS, 0, 1) ** 1.5
     _blend(image, scale, cell, color, glow)
     _blend(image, scale, cell, color, _cover(distance - BOLT_RADIUS, scale))
@@ -97,8 +114,15 @@ def _draw_bolt(image: np.ndarray, scale: int, cell: Any, code: int) -> None:
 
 
 def _draw_agent(image: np.ndarray, scale: int, state: State, seat: int) -> None:
-    """A triangle pointing ahead with a dark rim; a tagged agent is only a shadow of itself."""
-    ahead = np.array(DELTA[int(state.facing[seat])])
+    """An agent in its color; a tagged one is only a shadow of itself."""
+    ahead, cell = np.array(DELTA[int(state.facing[seat])]), np.asarray(state.position[seat])
+    _draw_triangle(image, scale, cell, ahead, COLORS[seat], 1.0 if state.alive[seat] else 0.35)
+
+
+def _draw_triangle(
+    image: np.ndarray, scale: int, cell: Any, ahead: np.ndarray, color: np.ndarray, strength: float = 1.0
+) -> None:
+    """A triangle pointing ahead, with a dark rim."""
     y, x = _offsets(scale)
     back = -(y * ahead[0] + x * ahead[1])  # coordinates in which the agent faces up
     side = -y * ahead[1] + x * ahead[0]
@@ -106,9 +130,16 @@ def _draw_agent(image: np.ndarray, scale: int, state: State, seat: int) -> None:
     for (r0, c0), (r1, c1) in zip(TRIANGLE, np.roll(TRIANGLE, -1, axis=0), strict=True):
         normal = np.array([c0 - c1, r1 - r0]) / np.hypot(r1 - r0, c1 - c0)
         distance = np.maximum(distance, normal[0] * (back - r0) + normal[1] * (side - c0))
-    cell, strength = np.asarray(state.position[seat]), 1.0 if state.alive[seat] else 0.35
     _blend(image, scale, cell, np.zeros(3), 0.6 * strength * _cover(distance - 0.06, scale))
-    _blend(image, scale, cell, COLORS[seat], strength * _cover(distance, scale))
+    _blend(image, scale, cell, color, strength * _cover(distance, scale))
+
+
+def _draw_diamond(image: np.ndarray, scale: int, cell: Any, color: np.ndarray) -> None:
+    """An agent of whom nobody sees where it looks."""
+    y, x = _offsets(scale)
+    distance = (np.abs(y) + np.abs(x) - 0.4) / np.sqrt(2)
+    _blend(image, scale, cell, np.zeros(3), 0.6 * _cover(distance - 0.06, scale))
+    _blend(image, scale, cell, color, _cover(distance, scale))
 
 
 def _offsets(scale: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,5 +1,7 @@
 """The 13 test levels of LaserTag (paper, appendix: evaluation environments) and two specialist levels."""
 
+from pathlib import Path
+
 from maestro.envs.lasertag import text
 from maestro.envs.levels import Levels
 
@@ -251,3 +253,4 @@ LEVELS = Levels(
     decode=text.decode,
 )
 NAMES = LEVELS.names
+VALIDATION = Path(__file__).parent / "validation.json"  # 256 levels of the generator

@@ -1,0 +1,199 @@
+"""`maestro evaluate`: students on unseen levels against unseen opponents, and against best responses."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from maestro.cli.arguments import Mistake, check_output, check_range, find_game, parse, use_cache, writing
+from maestro.cli.crossplay import BatchOption, Who, everyone, play_of
+from maestro.cli.levels import GameOption
+from maestro.cli.options import JsonFlag
+from maestro.cli.output import say
+from maestro.cli.table import lines, width
+from maestro.games import DEFAULT, Game
+
+MAX_UPDATES = 1_000_000
+VALIDATION = "validation"
+
+
+def main(arguments: list[str]) -> None:
+    """Run `maestro evaluate`."""
+    parse(evaluate, "evaluate", arguments)
+
+
+def evaluate(
+    who: Who,
+    split: Annotated[str, tyro.conf.arg(metavar="NAME", help="Its levels and its opponents.")] = VALIDATION,
+    levels: Annotated[
+        str,
+        tyro.conf.arg(
+            metavar="LEVELS",
+            help="Others than the split's: generated:64, or names with commas between.",
+            help_behavior_hint="",
+        ),
+    ] = "",
+    against: Annotated[
+        tuple[str, ...],
+        tyro.conf.arg(
+            metavar="WHO", help="Others than the split's: runs, agents, players.", help_behavior_hint=""
+        ),
+    ] = (),
+    episodes: Annotated[
+        int, tyro.conf.arg(help="On each level from each seat: even, as worst cases need halves.")
+    ] = 2,
+    exploit: Annotated[
+        int, tyro.conf.arg(help="Also train a best response to each run's first student for so many updates.")
+    ] = 0,
+    game: GameOption = DEFAULT,
+    seed: Annotated[int, tyro.conf.arg(help="Of the dice.")] = 0,
+    batch: BatchOption = 0,
+    out: Annotated[
+        Path | None, tyro.conf.arg(metavar="FILE", help="The games as a .csv.", help_behavior_hint="")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> Callable[[], None]:
+    """Measure how robust students are: shares and returns against each opponent, and in the worst cells.
+
+    A split is a fixed set of levels with scripted opponents: tune on `validation`, look at `test` once.
+    CVaR is the mean return in the worst tenth of all (level, opponent) cells; cells are picked on one half
+    of the games and scored on the other, as the worst of many noisy cells looks worse than it is.
+
+    For example:
+
+    maestro evaluate runs/maestro runs/plr-fsp
+
+    maestro evaluate runs/maestro --split test --against hunter runs/plr-fsp
+
+    maestro evaluate runs/maestro --exploit 200
+    """
+    found = find_game("--game", game)
+    if split not in found.splits and not (levels and against):
+        raise Mistake(f"--split: {unknown_split(found, split)}; or both --levels and --against")
+    if episodes % 2:
+        raise Mistake(f"--episodes: {episodes} is odd; worst cases need halves")
+    check_range("--exploit", exploit, 0, MAX_UPDATES)
+    if out is not None:
+        check_output("--out", out, (".csv",))
+    use_cache()
+    from maestro.analysis.crossplay import CrossPlay
+
+    play = play_of(found, who, levels or split, episodes // 2, seed, batch)
+    opponents = against or found.splits[split].opponents
+    if not opponents:
+        raise Mistake(f"--split: {split!r} has no opponents; name some: --against")
+    others = everyone(found, opponents)[0]
+    what = CrossPlay(found.name, play, everyone(found, who), against=others)
+    result, table = measured(what, as_json)
+    if out is not None:
+        write_table(out, table)
+    if exploit:
+        result["exploitability"] = exploited(game, found, who, exploit)
+    return partial(show, result, as_json)
+
+
+def unknown_split(game: Game, name: str) -> str:
+    """What to say of a split that a game does not have."""
+    from maestro.settings import nearest
+
+    if not game.splits:
+        return f"{game.name} has no splits"
+    return f"{name!r} is unknown; {nearest(name, list(game.splits))}"
+
+
+def measured(what: Any, as_json: bool) -> Any:
+    """The games, with progress."""
+    from maestro.analysis.evaluate import evaluate as play_all
+    from maestro.cli.progress import Progress
+
+    if as_json:
+        return play_all(what)
+    with Progress() as progress:
+        return play_all(
+            what,
+            lambda name, done, total: progress.show({"doing": f"{name}, {done:,} of {total:,} games"}),
+        )
+
+
+def write_table(out: Path, table: Any) -> None:
+    """The games as a file."""
+    from maestro.evaluation.table import to_csv
+    from maestro.runs.files import write_file
+
+    with writing("--out", out):
+        write_file(out, to_csv(table).encode())
+
+
+def exploited(typed: str, game: Game, who: tuple[str, ...], updates: int) -> dict[str, Any]:
+    """Best responses to the first student of each run that was named."""
+    from maestro.cli.opening import open_run
+    from maestro.cli.progress import Progress
+    from maestro.runs import agent_file, entrants, exploiters
+
+    found = {}
+    with Progress() as progress:
+        for name in filter(entrants.is_run, who):
+            run = entrants.open_run(Path(name), game)
+            _, config, _ = open_run(Path(name), typed)
+            path = run.folder.agents / f"student-{run.seeds[0]}.safetensors"
+            params = agent_file.load(path, game).params
+            name = f"a best response to {run.label}/{run.seeds[0]}"
+
+            def report(done: int, mean: float | None, name: str = name) -> None:
+                progress.show({"doing": f"{name}, {done} of {updates} updates"})
+
+            report(0, None)
+            result, responses = exploiters.exploit(game, config, params, updates, report=report)
+            out = run.folder.path / "exploiters"
+            out.mkdir(exist_ok=True)
+            exploiters.save(out, config, run.label, result, responses)
+            found[run.label] = result
+    if not found:
+        raise Mistake("--exploit: needs the folder of a run, whose settings a best response is trained with")
+    return found
+
+
+def show(found: dict[str, Any], as_json: bool) -> None:
+    """What was found."""
+    if as_json:
+        return say(json.dumps(found, indent=1))
+    say(f"split: {found['levels']}, {found['games']:,} games, from both seats; intervals over seeds")
+    say("\n".join(lines([told(row) for row in found["against"]], width())))
+    say("")
+    for name, robust in found["robustness"].items():
+        say(f"{name}: return over {robust['cells']} cells of level and opponent: {words(robust)}")
+    for name, result in found.get("exploitability", {}).items():
+        response, budget = result["response"], result["budget"]
+        say(
+            f"{name}: a best response of {budget['updates']} updates ({budget['environment_steps']:,} steps) "
+            f"wins {response['won']:.1%}, draws {response['drawn']:.1%}, gains {result['gain']:+.3f} "
+            f"({result['gain_95'][0]:+.3f} to {result['gain_95'][1]:+.3f} over {result['units']})"
+        )
+
+
+def words(robust: dict[str, Any]) -> str:
+    """Mean, CVaR and worst case with their intervals."""
+    parts = []
+    for name, label in (("mean", "mean"), ("cvar", f"CVaR {robust['alpha']:.0%}"), ("worst", "worst cell")):
+        found = robust[name]
+        ends = f" ({found['low']:+.2f} to {found['high']:+.2f})" if found["low"] is not None else ""
+        parts.append(f"{label} {found['value']:+.2f}{ends}")
+    return ", ".join(parts)
+
+
+def told(row: dict[str, Any]) -> dict[str, str]:
+    """A row in words."""
+    ends = "" if row["low"] is None else f"{row['low']:+.3f} to {row['high']:+.3f}"
+    return {
+        "who": row["who"],
+        "against": row["against"],
+        "seeds": str(row["seeds"]),
+        "won": f"{row['won']:.1%}",
+        "drawn": f"{row['drawn']:.1%}",
+        "lost": f"{row['lost']:.1%}",
+        "return": f"{row['return']:+.3f}",
+        "95 %": ends,
+    }

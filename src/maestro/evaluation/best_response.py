@@ -1,0 +1,101 @@
+"""A best response: PPO against a frozen agent with a stated budget; `exploitability` says what it wins."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from math import gcd
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from maestro import cohort
+from maestro.agents.base import Params
+from maestro.cohort import Cohort
+from maestro.config import ScheduleConfig
+from maestro.curriculum import Method, Source
+from maestro.methods import uniform
+from maestro.train import Experiment
+
+LENGTH = 32  # cycles in a compiled chunk, at most
+CHUNK_SECONDS = 2.0  # how long a chunk should take
+METHOD = Method(uniform, Source.NEW)
+Start = Literal["agent", "scratch"]
+Report = Callable[[int, float | None], None]  # (updates so far, the mean return of the last chunk)
+
+
+@dataclass(frozen=True)
+class Response:
+    """A best response as it was trained, S of them side by side."""
+
+    params: Params  # leaves [S, ...]
+    updates: int
+    steps: int  # of the game, for each of them
+    start: Start
+    curve: Float[np.ndarray, "U S"]  # mean return of the episodes of each update's rollout; NaN without any
+    skipped: int  # updates that were not finite and left no trace, of the one with the most
+
+
+def against(experiment: Experiment, updates: int) -> Experiment:
+    """The same game, network and PPO: every update on new levels, against one member alone."""
+    config = replace(experiment.teacher.config, coplayer_per="rollout")
+    teacher = replace(experiment.teacher, config=config, method=METHOD, max_members=1)
+    schedule = ScheduleConfig(total_updates=updates, interval=updates)
+    ppo = experiment.ppo  # self-play may have had twice as many sequences to divide
+    ppo = replace(ppo, minibatches=gcd(ppo.minibatches, ppo.workers))
+    return replace(experiment, teacher=teacher, ppo=ppo, schedule=schedule)
+
+
+def first_state(experiment: Experiment, seed: int, seeds: int, frozen: Params, start: Start) -> Cohort:
+    """Responses that begin with the agent's parameters or fresh ones; the agent is their only member."""
+    state = cohort.init(experiment, seed, seeds, frozen if start == "agent" else None)
+    population = state.seeds.curriculum.population
+    params = jax.tree.map(lambda p, x: p.at[:, 1].set(x), population.params, frozen)
+    teacher = state.seeds.curriculum.replace(population=population.replace(params=params))
+    return state.replace(seeds=state.seeds.replace(curriculum=teacher))
+
+
+def train(
+    seed: int,
+    experiment: Experiment,
+    frozen: Params,
+    updates: int,
+    seeds: int = 1,
+    start: Start = "agent",
+    report: Report | None = None,
+) -> Response:
+    """Best responses by PPO, in the student's seat, on the experiment's levels, with a budget of updates."""
+    game = against(experiment, updates)
+    state = jax.jit(partial(first_state, game, seed, seeds, start=start))(frozen=frozen)
+    state, curve = trained_to_the_end(game, state, report)
+    steps = updates * game.ppo.workers * game.ppo.rollout_length
+    skipped = int(jnp.max(state.seeds.learner.skipped))
+    return Response(state.seeds.learner.params, updates, steps, start, curve, skipped)
+
+
+def trained_to_the_end(
+    experiment: Experiment, state: Cohort, report: Report | None = None
+) -> tuple[Cohort, Float[np.ndarray, "U S"]]:
+    """(the state after all updates, the mean return in each), in compiled chunks of a few seconds."""
+    updates, curve, cycles = experiment.schedule.total_updates, [], 1
+    limits = jnp.int32(updates), jnp.int32(0)
+    chunk = jax.jit(partial(cohort.train_steps, experiment, LENGTH)).lower(state, *limits).compile()
+    while (done := int(state.updates)) < updates:
+        began = time.monotonic()
+        state, metrics = jax.block_until_ready(chunk(state, limits[0], jnp.int32(cycles)))
+        found = np.asarray(metrics.student_return, float)[: int(state.updates) - done]
+        per_cycle = (time.monotonic() - began) / len(found)
+        cycles = int(min(LENGTH, max(1, CHUNK_SECONDS / per_cycle)))
+        curve.append(found)
+        if report is not None:
+            report(int(state.updates), finite_mean(found))
+    return state, np.concatenate(curve)
+
+
+def finite_mean(x: np.ndarray) -> float | None:
+    """The mean of what is finite, if anything is."""
+    known = x[np.isfinite(x)]
+    return float(known.mean()) if known.size else None

@@ -1,0 +1,56 @@
+"""Who plays, as a person names it: a script, an agent of the package, an agent's file, a student of a run."""
+
+from pathlib import Path
+from typing import Any
+
+from maestro.games import Game, shipped
+from maestro.runs import agent_file
+from maestro.runs.agent_file import ENDING, AgentError
+from maestro.runs.folder import RunFolder
+from maestro.settings import nearest, shown
+
+
+def find(game: Game, named: str) -> Any:
+    """A player by its name, scripted or one that comes with the package, or by its file or its run."""
+    if named.lower() in game.players:
+        return game.player(named)
+    path = file_of(game, named)
+    if path is not None:
+        return agent_file.load(path, game)
+    hint = nearest(named, [*game.players, *shipped.names(game.name)])
+    raise ValueError(f"unknown player {named!r}; {hint}; or the {ENDING} file of an agent, or RUN:SEED")
+
+
+def file_of(game: Game, named: str) -> Path | None:
+    """Where a trained agent lies; None for what names none."""
+    if named.endswith(ENDING):
+        return Path(named)
+    if known := shipped.find(game.name, named):
+        return known
+    folder, _, seed = named.rpartition(":")
+    if named and Path(named).is_dir():
+        return student_file(Path(named))
+    if folder and seed.isdecimal() and Path(folder).is_dir():
+        return student_file(Path(folder), int(seed))
+    return None
+
+
+def student_file(run: Path, seed: int | None = None) -> Path:
+    """The file of a run's student of a seed, by default of its first."""
+    names = (path.stem.removeprefix("student-") for path in RunFolder(run).agents.glob(f"student-*{ENDING}"))
+    seeds = sorted(int(name) for name in names if name.isdecimal())
+    if not seeds:
+        raise AgentError(f"{run}: is no run with students; maestro export RUN writes those of now")
+    if seed is not None and seed not in seeds:
+        known = ", ".join(map(str, seeds[:16]))
+        raise AgentError(f"{run}: has no student of seed {shown(seed)}; seeds: {known}")
+    return RunFolder(run).agents / f"student-{seeds[0] if seed is None else seed}{ENDING}"
+
+
+def called(game: Game, named: str) -> str:
+    """What to call a player that was named: a name as it is spelled, else the end of a path."""
+    if named.lower() in game.players:
+        return game.player(named).name
+    if known := shipped.find(game.name, named):
+        return known.stem
+    return Path(named).stem if named.endswith(ENDING) else Path(named).resolve().name
