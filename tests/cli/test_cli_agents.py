@@ -21,7 +21,7 @@ from probes import RockPaperScissors
 PLAYERS = {"rock": Always(0, "rock"), "paper": Always(1, "paper")}
 GAME = Game("shipped-rps", RockPaperScissors, type(AGENT), {"tiny": TINY}, PLAYERS)
 CONFIG = replace(GAME.presets["tiny"], agent=AGENT, seeds=2, seed=5)
-OPTION = ("--game", "test_agents:GAME")
+OPTION = ("--game", "test_cli_agents:GAME")
 ACTIONS = {"maestro": (1, 2), "dr-sp": (0, 0)}  # of the students of each seed
 ROOT = Path(__file__).parent.parent.parent
 
