@@ -174,7 +174,7 @@ def main():
         for name, kind in figures.KINDS.items():
             if kind.endings != style.ENDINGS or (sys.argv[1:] and name not in sys.argv[1:]):
                 continue
-            options = Options(methods=FEW.get(name, ()))
+            options = Options(methods=FEW.get(name, ()), title="Invented numbers")
             _, picture, _ = figures.draw(name, [study], Path(folder) / name, options)
             with Image.open(picture) as image:  # of few colors: a small file
                 image.convert("RGB").quantize(96).save(IMAGES / picture.name, optimize=True)
