@@ -129,7 +129,7 @@ def test_students_are_measured_against_opponents_of_ones_choice(capsys, runs, tm
     words = (runs["one"], *GAME, *FEW, "--against", "random", runs["two"], "--out", tmp_path / "games.csv")
     code, out, errors = call(capsys, "evaluate", *words)
     assert code == 0, errors
-    assert "split: generated:3, 48 games" in out and "CVaR 10%" in out
+    assert "levels: generated:3, 48 games" in out and "CVaR 10%" in out
     assert set(table.read(tmp_path / "games.csv")["b"]) == {"random", "dr-sp"}
 
 
@@ -137,7 +137,7 @@ def test_a_best_response_is_trained_and_kept(capsys, runs) -> None:
     words = (runs["two"], *GAME, *FEW, "--against", "random", "--exploit", 2, "--json")
     code, out, errors = call(capsys, "evaluate", *words)
     assert code == 0, errors
-    found = json.loads(out[out.index("{") :])
+    found = json.loads(out)
     assert found["exploitability"]["dr-sp"]["budget"]["updates"] == 2
     assert list(Path(runs["two"]).glob("exploiters/*.safetensors"))
 
@@ -148,6 +148,11 @@ WRONG = {
     "ending": ((*FEW, "--against", "random", "--out", "games.txt"), "--out: 'games.txt' does not end in"),
     "exploit": ((*FEW, "--against", "random", "--exploit", -1), "--exploit: -1 is not between"),
 }
+
+
+def test_a_best_response_needs_a_run(capsys) -> None:
+    code, out, errors = call(capsys, "evaluate", "random", *GAME, *FEW, "--against", "random", "--exploit", 2)
+    assert (code, out) == (2, "") and "--exploit: needs the folder of a run" in errors
 
 
 @pytest.mark.parametrize("name", WRONG)

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
@@ -12,9 +13,13 @@ from maestro.cli.arguments import Mistake, check_output, check_range, find_game,
 from maestro.cli.crossplay import BatchOption, Who, everyone, play_of
 from maestro.cli.levels import GameOption
 from maestro.cli.options import JsonFlag
-from maestro.cli.output import say
+from maestro.cli.output import Errors, say
+from maestro.cli.progress import Progress
 from maestro.cli.table import lines, width
 from maestro.games import DEFAULT, Game
+
+if TYPE_CHECKING:
+    from maestro.runs.reporter import Reporter
 
 MAX_UPDATES = 1_000_000
 VALIDATION = "validation"
@@ -76,6 +81,8 @@ def evaluate(
     if episodes % 2:
         raise Mistake(f"--episodes: {episodes} is odd; worst cases need halves")
     check_range("--exploit", exploit, 0, MAX_UPDATES)
+    if exploit and not any(Path(name).is_dir() for name in who):
+        raise Mistake("--exploit: needs the folder of a run, whose settings a best response is trained with")
     if out is not None:
         check_output("--out", out, (".csv",))
     use_cache()
@@ -91,8 +98,11 @@ def evaluate(
     if out is not None:
         write_table(out, table)
     if exploit:
-        result["exploitability"] = exploited(game, found, who, exploit)
-    return partial(show, result, as_json)
+        reporter = Errors() if as_json else Progress()
+        with reporter if isinstance(reporter, Progress) else nullcontext():
+            result["exploitability"] = exploited(game, found, who, exploit, reporter)
+    kind = "levels" if levels else "split"
+    return partial(show, result, kind, as_json)
 
 
 def unknown_split(game: Game, name: str) -> str:
@@ -107,7 +117,6 @@ def unknown_split(game: Game, name: str) -> str:
 def measured(what: Any, as_json: bool) -> Any:
     """The games, with progress."""
     from maestro.analysis.evaluate import evaluate as play_all
-    from maestro.cli.progress import Progress
 
     if as_json:
         return play_all(what)
@@ -127,40 +136,38 @@ def write_table(out: Path, table: Any) -> None:
         write_file(out, to_csv(table).encode())
 
 
-def exploited(typed: str, game: Game, who: tuple[str, ...], updates: int) -> dict[str, Any]:
-    """Best responses to the first student of each run that was named."""
+def exploited(
+    typed: str, game: Game, who: tuple[str, ...], updates: int, reporter: "Reporter"
+) -> dict[str, Any]:
+    """Best responses to the first student of each run that was named, kept in the folders of the runs."""
     from maestro.cli.opening import open_run
-    from maestro.cli.progress import Progress
     from maestro.runs import agent_file, entrants, exploiters
 
     found = {}
-    with Progress() as progress:
-        for name in filter(entrants.is_run, who):
-            run = entrants.open_run(Path(name), game)
-            _, config, _ = open_run(Path(name), typed)
-            path = run.folder.agents / f"student-{run.seeds[0]}.safetensors"
-            params = agent_file.load(path, game).params
-            name = f"a best response to {run.label}/{run.seeds[0]}"
+    for name in filter(entrants.is_run, who):
+        run = entrants.open_run(Path(name), game)
+        _, config, _ = open_run(Path(name), typed)
+        path = run.folder.agents / f"student-{run.seeds[0]}.safetensors"
+        what = f"a best response to {run.label}/{run.seeds[0]}"
 
-            def report(done: int, mean: float | None, name: str = name) -> None:
-                progress.show({"doing": f"{name}, {done} of {updates} updates"})
+        def report(done: int, mean: float | None, what: str = what) -> None:
+            reporter.show({"doing": f"{what}, {done} of {updates} updates"})
 
-            report(0, None)
-            result, responses = exploiters.exploit(game, config, params, updates, report=report)
-            out = run.folder.path / "exploiters"
-            out.mkdir(exist_ok=True)
-            exploiters.save(out, config, run.label, result, responses)
-            found[run.label] = result
-    if not found:
-        raise Mistake("--exploit: needs the folder of a run, whose settings a best response is trained with")
+        report(0, None)
+        params = agent_file.load(path, game).params
+        result, responses = exploiters.exploit(game, config, params, updates, report=report)
+        out = run.folder.path / "exploiters"
+        out.mkdir(exist_ok=True)
+        exploiters.save(out, config, run.label, result, responses)
+        found[run.label] = result
     return found
 
 
-def show(found: dict[str, Any], as_json: bool) -> None:
+def show(found: dict[str, Any], kind: str, as_json: bool) -> None:
     """What was found."""
     if as_json:
-        return say(json.dumps(found, indent=1))
-    say(f"split: {found['levels']}, {found['games']:,} games, from both seats; intervals over seeds")
+        return say(json.dumps({**found, "levels_are": kind}, indent=1))
+    say(f"{kind}: {found['levels']}, {found['games']:,} games, from both seats; intervals over seeds")
     say("\n".join(lines([told(row) for row in found["against"]], width())))
     say("")
     for name, robust in found["robustness"].items():
@@ -175,12 +182,13 @@ def show(found: dict[str, Any], as_json: bool) -> None:
 
 
 def words(robust: dict[str, Any]) -> str:
-    """Mean, CVaR and worst case with their intervals."""
+    """Mean, CVaR and worst case with their intervals; naive ones are too low."""
     parts = []
     for name, label in (("mean", "mean"), ("cvar", f"CVaR {robust['alpha']:.0%}"), ("worst", "worst cell")):
-        found = robust[name]
-        ends = f" ({found['low']:+.2f} to {found['high']:+.2f})" if found["low"] is not None else ""
-        parts.append(f"{label} {found['value']:+.2f}{ends}")
+        found, naive = robust[name], robust.get(f"naive_{name}")
+        ends = [f"{found['low']:+.2f} to {found['high']:+.2f}"] if found["low"] is not None else []
+        ends += [f"naive {naive['value']:+.2f}"] if naive else []
+        parts.append(f"{label} {found['value']:+.2f}" + f" ({'; '.join(ends)})" * bool(ends))
     return ", ".join(parts)
 
 
