@@ -248,8 +248,11 @@ def resumed(path):
 def wait_until(true, process):
     """Until something holds while a process goes on."""
     end = time.monotonic() + PATIENCE
-    while not true():
-        assert process.poll() is None, f"ended with {process.returncode}: {process.communicate()}"
+    while True:
+        over = process.poll() is not None  # before the question: it may end while that is asked
+        if true():
+            return
+        assert not over, f"ended with {process.returncode}: {process.communicate()}"
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.005)
 
