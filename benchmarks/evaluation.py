@@ -15,11 +15,10 @@ from itertools import combinations
 import jax
 import numpy as np
 
-from maestro.cli.crossplay import default_batch
 from maestro.config import PAPER
 from maestro.envs.base import observation_shape
 from maestro.evaluation import level_sets
-from maestro.evaluation.cross_play import Entrant, Play, cross_play
+from maestro.evaluation.cross_play import Entrant, Play, cross_play, default_batch
 from maestro.evaluation.opponents import trained
 from maestro.games.lasertag import GAME
 

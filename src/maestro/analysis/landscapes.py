@@ -38,7 +38,7 @@ class Survey:
 
 def about(name: str, game: Game, config: RunConfig, size: Size, dice: int) -> dict[str, Any]:
     """Of whom landscapes are, and how they were measured."""
-    label = label_of(game, {"method": config.method, "level": config.level})
+    label = label_of({"method": config.method, "level": config.level})
     made = {"run": name, "game": game.name, "method": label, "score": config.curriculum.score}
     return {**made, "dice": dice, "rollouts": size.rollouts, "steps": config.ppo.rollout_length}
 

@@ -80,17 +80,10 @@ def crossplay(
     return partial(show, out, what, table, as_json)
 
 
-def default_batch() -> int:
-    """As many games at once as keep the device busy."""
-    import jax
-
-    return 1024 if jax.default_backend() == "cpu" else 32_768
-
-
 def play_of(game: Game, who: tuple[str, ...], levels: str, episodes: int, seed: int, batch: int) -> Any:
     """What every pair plays; generated levels are those of the first run's settings."""
     from maestro.evaluation import level_sets
-    from maestro.evaluation.cross_play import Play
+    from maestro.evaluation.cross_play import Play, default_batch
     from maestro.runs import entrants
     from maestro.runs.folder import RunError
 
@@ -132,18 +125,16 @@ def everyone(game: Game, who: tuple[str, ...], milestones: bool = False) -> dict
 def played(out: Path, what: Any, as_json: bool) -> Any:
     """The table of all games, with progress."""
     from maestro.analysis import crossplay as games
-    from maestro.cli.progress import Progress
+    from maestro.cli.progress import reporting
     from maestro.runs.lock import Locked
 
     blocks = [block.name for block in what.blocks]
     try:
-        if as_json:
-            return games.run(out, what)
-        with Progress() as progress:
+        with reporting(as_json) as reporter:
 
             def report(name: str, done: int, total: int) -> None:
                 place = f"{blocks.index(name) + 1} of {len(blocks)}"
-                progress.show({"doing": f"{place}: {name}, {done:,} of {total:,} games"})
+                reporter.show({"doing": f"{place}: {name}, {done:,} of {total:,} games"})
 
             return games.run(out, what, report)
     except (games.PlanError, Locked) as error:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,8 +12,8 @@ from maestro.cli.arguments import Mistake, check_output, check_range, find_game,
 from maestro.cli.crossplay import BatchOption, Who, everyone, play_of
 from maestro.cli.levels import GameOption
 from maestro.cli.options import JsonFlag
-from maestro.cli.output import Errors, say
-from maestro.cli.progress import Progress
+from maestro.cli.output import say
+from maestro.cli.progress import reporting
 from maestro.cli.table import lines, width
 from maestro.games import DEFAULT, Game
 
@@ -76,8 +75,6 @@ def evaluate(
     maestro evaluate runs/maestro --exploit 200
     """
     found = find_game("--game", game)
-    if split not in found.splits and not (levels and against):
-        raise Mistake(f"--split: {unknown_split(found, split)}; or both --levels and --against")
     if episodes % 2:
         raise Mistake(f"--episodes: {episodes} is odd; worst cases need halves")
     check_range("--exploit", exploit, 0, MAX_UPDATES)
@@ -86,44 +83,38 @@ def evaluate(
     if out is not None:
         check_output("--out", out, (".csv",))
     use_cache()
-    from maestro.analysis.crossplay import CrossPlay
-
+    opponents = against or opponents_of(found, split, bool(levels))
     play = play_of(found, who, levels or split, episodes // 2, seed, batch)
-    opponents = against or found.splits[split].opponents
-    if not opponents:
-        raise Mistake(f"--split: {split!r} has no opponents; name some: --against")
-    others = everyone(found, opponents)[0]
-    what = CrossPlay(found.name, play, everyone(found, who), against=others)
-    result, table = measured(what, as_json)
+    result, table = measured(found, play, who, opponents, as_json)
     if out is not None:
         write_table(out, table)
     if exploit:
-        reporter = Errors() if as_json else Progress()
-        with reporter if isinstance(reporter, Progress) else nullcontext():
+        with reporting(as_json) as reporter:
             result["exploitability"] = exploited(game, found, who, exploit, reporter)
-    kind = "levels" if levels else "split"
-    return partial(show, result, kind, as_json)
+    return partial(show, result, "levels" if levels else "split", as_json)
 
 
-def unknown_split(game: Game, name: str) -> str:
-    """What to say of a split that a game does not have."""
-    from maestro.settings import nearest
+def opponents_of(game: Game, split: str, has_levels: bool) -> tuple[str, ...]:
+    """The scripted opponents of a split."""
+    if split not in game.splits:
+        from maestro.evaluation.level_sets import unknown_split
 
-    if not game.splits:
-        return f"{game.name} has no splits"
-    return f"{name!r} is unknown; {nearest(name, list(game.splits))}"
+        more = "--against" if has_levels else "both --levels and --against"
+        raise Mistake(f"--split: {unknown_split(game, split)}; or {more}")
+    if not game.splits[split].opponents:
+        raise Mistake(f"--split: {split!r} has no opponents; name some: --against")
+    return game.splits[split].opponents
 
 
-def measured(what: Any, as_json: bool) -> Any:
+def measured(game: Game, play: Any, who: tuple[str, ...], opponents: tuple[str, ...], as_json: bool) -> Any:
     """The games, with progress."""
+    from maestro.analysis.crossplay import CrossPlay
     from maestro.analysis.evaluate import evaluate as play_all
 
-    if as_json:
-        return play_all(what)
-    with Progress() as progress:
+    what = CrossPlay(game.name, play, everyone(game, who), against=everyone(game, opponents)[0])
+    with reporting(as_json) as reporter:
         return play_all(
-            what,
-            lambda name, done, total: progress.show({"doing": f"{name}, {done:,} of {total:,} games"}),
+            what, lambda name, done, total: reporter.show({"doing": f"{name}, {done:,} of {total:,} games"})
         )
 
 

@@ -4,14 +4,15 @@ import os
 import sys
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from maestro.cli.output import clean
+from maestro.cli.output import Errors, clean
 
 EVERY = 10.0  # seconds between plain lines
 BEAT = 30.0  # seconds after which a plain line says that something still goes on
@@ -116,3 +117,13 @@ class Progress:
         self.live, self.console = None, Console(file=open(os.devnull, "w"))  # noqa: SIM115
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+@contextmanager
+def reporting(as_json: bool) -> Iterator[Progress | Errors]:
+    """Progress on the terminal; none where the output is for other programs."""
+    if as_json:
+        yield Errors()
+        return
+    with Progress() as progress:
+        yield progress

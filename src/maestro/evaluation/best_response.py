@@ -17,6 +17,7 @@ from maestro.agents.base import Params
 from maestro.cohort import Cohort
 from maestro.config import ScheduleConfig
 from maestro.curriculum import Method, Source
+from maestro.evaluation.statistics import finite_mean
 from maestro.methods import uniform
 from maestro.train import Experiment
 
@@ -93,9 +94,3 @@ def trained_to_the_end(
         if report is not None:
             report(int(state.updates), finite_mean(found))
     return state, np.concatenate(curve)
-
-
-def finite_mean(x: np.ndarray) -> float | None:
-    """The mean of what is finite, if anything is."""
-    known = x[np.isfinite(x)]
-    return float(known.mean()) if known.size else None

@@ -76,6 +76,11 @@ class Meeting:
         return number(hashlib.sha256(f"{low}\n{high}".encode()).digest()), turned
 
 
+def default_batch() -> int:
+    """As many games at once as keep the device busy."""
+    return 1024 if jax.default_backend() == "cpu" else 32_768
+
+
 def number(digest: bytes) -> int:
     """A digest as a number that a key can be made of."""
     return int.from_bytes(digest[:4], "big")

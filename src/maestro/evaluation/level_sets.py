@@ -60,10 +60,15 @@ def allowed(game: Game) -> str:
 def of_split(game: Game, name: str) -> LevelSet:
     """All levels of a split."""
     if name not in game.splits:
-        hint = nearest(name, list(game.splits)) if game.splits else f"{game.name} has no splits"
-        raise LevelError(f"split: {name!r} is unknown; {hint}")
+        raise LevelError(f"split: {unknown_split(game, name)}")
     split: Split = game.splits[name]
     return stacked(name, {known: game.levels.parse(text) for known, text in split.texts(game.levels).items()})
+
+
+def unknown_split(game: Game, name: str) -> str:
+    """What to say of a split that a game does not have."""
+    hint = nearest(name, list(game.splits)) if game.splits else f"{game.name} has no splits"
+    return f"{name!r} is unknown; {hint}"
 
 
 def generated(env: Environment, count: int, seed: int = 0) -> LevelSet:

@@ -13,6 +13,12 @@ def shares(outcomes: Int[Array, "*b L"]) -> Float[Array, "*b 3"]:
     return jnp.stack([jnp.mean(kind.astype(jnp.float32), axis=-1) for kind in kinds], axis=-1)
 
 
+def finite_mean(x: np.ndarray) -> float | None:
+    """The mean of what is finite, if anything is."""
+    known = x[np.isfinite(x)]
+    return float(known.mean()) if known.size else None
+
+
 def interval(share: Float[np.ndarray, "*b S"], games: int) -> Float[np.ndarray, "*b 2"]:
     """A 95 % confidence interval of a share, from each seed's share of so many games of its own.
 

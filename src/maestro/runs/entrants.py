@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,7 @@ class Candidate:
     @property
     def seeds(self) -> list[int]:
         """Of its students' files."""
-        names = (path.stem.removeprefix("student-") for path in self.folder.agents.glob(f"student-*{ENDING}"))
-        return sorted(int(name) for name in names if name.isdecimal())
+        return players.seeds_of(self.folder)
 
     def students(self, updates: int | None = None) -> list[Entrant]:
         """All its students, or those that it had after so many updates."""
@@ -69,15 +68,13 @@ def open_run(path: Path, game: Game | None = None) -> Candidate:
     env = settings.apply(known.environment(), raw.get("environment", {}), problems, "environment.")
     if problems:
         raise RunError(f"{folder.config} is damaged:\n" + "\n".join(problems))
-    return Candidate(folder, known, label_of(known, raw), env)
+    return Candidate(folder, known, label_of(raw), env)
 
 
-def label_of(game: Game, raw: dict[str, Any]) -> str:
-    """METHOD, or METHOD@LEVEL for a specialist."""
-    method, level = str(raw.get("method", "")), str(raw.get("level", ""))
-    if not level:
-        return method
-    return f"{method}@{game.levels.spelled(level) or 'file'}"
+def label_of(raw: dict[str, Any]) -> str:
+    """METHOD, or METHOD@LEVEL for a specialist, whose settings hold the level's name or its text."""
+    method, level = str(raw.get("method", "?")), str(raw.get("level") or "")
+    return method + ("@file" if "\n" in level else f"@{level}" if level else "")
 
 
 def is_run(typed: str) -> bool:
@@ -100,7 +97,7 @@ def find_all(game: Game, typed: Sequence[str], updates: int | None = None) -> Gr
             label = Path(name).resolve().name
         if label in groups:
             raise RunError(f"{name}: there is already someone called {label!r}; name each only once")
-        groups[label] = [Entrant(label, e.seed, e.player, e.digest) for e in found]
+        groups[label] = [replace(entrant, label=label) for entrant in found]
     return groups
 
 

@@ -35,10 +35,15 @@ def file_of(game: Game, named: str) -> Path | None:
     return None
 
 
+def seeds_of(folder: RunFolder) -> list[int]:
+    """Whose students a run has as files."""
+    names = (path.stem.removeprefix("student-") for path in folder.agents.glob(f"student-*{ENDING}"))
+    return sorted(int(name) for name in names if name.isdecimal())
+
+
 def student_file(run: Path, seed: int | None = None) -> Path:
     """The file of a run's student of a seed, by default of its first."""
-    names = (path.stem.removeprefix("student-") for path in RunFolder(run).agents.glob(f"student-*{ENDING}"))
-    seeds = sorted(int(name) for name in names if name.isdecimal())
+    seeds = seeds_of(RunFolder(run))
     if not seeds:
         raise AgentError(f"{run}: is no run with students; maestro export RUN writes those of now")
     if seed is not None and seed not in seeds:

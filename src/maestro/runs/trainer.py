@@ -8,7 +8,6 @@ from typing import Any, NoReturn
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
 from maestro import cohort
@@ -16,6 +15,7 @@ from maestro.cohort import Cohort
 from maestro.config import PPOConfig, RunConfig
 from maestro.evaluation import landscape
 from maestro.evaluation.opponents import Evaluation, seed_keys
+from maestro.evaluation.statistics import finite_mean
 from maestro.games import Game
 from maestro.metrics import Metrics
 from maestro.runs import beginning, evaluation_log, milestones, served
@@ -295,9 +295,3 @@ def measured(config: PPOConfig, metrics: Any, seconds: float) -> dict[str, Any]:
         "return": finite_mean(metrics.student_return[active]),
         "fill": finite_mean(metrics.buffer_fill[active]),
     }
-
-
-def finite_mean(x: np.ndarray) -> float | None:
-    """The mean of what is finite."""
-    known = x[np.isfinite(x)]
-    return float(known.mean()) if known.size else None

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from maestro.runs.entrants import label_of
 from maestro.runs.folder import RunError, RunFolder, read_settings
 
 Row = dict[str, Any]  # a line of the data beside a picture
@@ -118,9 +119,7 @@ def open_run(path: Path) -> Run:
     counts = (settings.get("seed", 0), settings.get("seeds", 1))
     if not all(type(number) is int and 0 <= number < 2**31 for number in counts):
         raise FigureError(f"{folder.config} is damaged: seeds")
-    level = str(settings.get("level") or "")
-    label = str(settings.get("method", "?")) + (f"@{Path(level).stem}" if level else "")
-    return Run(folder, settings, label)
+    return Run(folder, settings, label_of(settings))
 
 
 def method_of(run: Run) -> str:

@@ -7,15 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from maestro.analysis import crossplay, standings
 from maestro.analysis.study.cohorts import Planned
 from maestro.analysis.study.entries import CrossPlay, Evaluate
 from maestro.analysis.study.plan import Study
 from maestro.analysis.study.steps import Report, Step
 from maestro.evaluation import level_sets, table
-from maestro.evaluation.cross_play import Entrant, Play
+from maestro.evaluation.cross_play import Entrant, Play, default_batch
 from maestro.evaluation.level_sets import LevelSet
 from maestro.runs import entrants, milestones
 from maestro.runs.entrants import Groups
@@ -46,11 +44,6 @@ def levels_of(study: Study, entry: Any, seed: int = 0) -> LevelSet:
     return level_sets.find(study.game, ",".join(entry.levels), study.cohorts[0].config.environment, seed)
 
 
-def batch() -> int:
-    """As many games at once as keep the device busy."""
-    return 1024 if jax.default_backend() == "cpu" else 32_768
-
-
 def played(study: Study, step: Step, folder: Path, what: crossplay.CrossPlay, report: Report) -> table.Table:
     """The games of a folder, with progress."""
     names = [block.name for block in what.blocks]
@@ -77,7 +70,7 @@ def make_crossplay(study: Study, out: Path, step: Step, report: Report) -> None:
     scripts = players_of(study, entry.players)
     groups = {at or 0: groups_of(study, out, step.cohorts, at) | scripts for at in points}
     env = study.cohorts[0].config.environment
-    play = Play(env, levels_of(study, entry, entry.seed), entry.episodes, entry.seed, batch())
+    play = Play(env, levels_of(study, entry, entry.seed), entry.episodes, entry.seed, default_batch())
     found = crossplay.CrossPlay(study.game.name, play, groups)
     played(study, step, step.folder, found, report)
 
@@ -96,7 +89,7 @@ def make_ranking(study: Study, out: Path, step: Step, report: Report) -> None:
         study.cohorts[0].config.environment,
         level_sets.of_split(study.game, entry.split),
         entry.episodes,
-        batch=batch(),
+        batch=default_batch(),
     )
     opponents = players_of(study, study.game.splits[entry.split].opponents)
     groups = {0: groups_of(study, out, step.cohorts)}
