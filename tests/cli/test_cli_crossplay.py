@@ -143,7 +143,7 @@ def test_a_best_response_is_trained_and_kept(capsys, runs) -> None:
 
 
 WRONG = {
-    "split": (("--split", "tets"), "--split: 'tets' is unknown; race has no splits; or both --levels and --against"),
+    "split": (("--split", "tets"), "race has no splits; or both --levels and --against"),
     "odd": ((*FEW[:2], "--against", "random", "--episodes", 3), "--episodes: 3 is odd"),
     "ending": ((*FEW, "--against", "random", "--out", "games.txt"), "--out: 'games.txt' does not end in"),
     "exploit": ((*FEW, "--against", "random", "--exploit", -1), "--exploit: -1 is not between"),
