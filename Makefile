@@ -10,7 +10,7 @@ BIN := .venv/bin
 VERSION := -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 
-.PHONY: train test test-long lint bench docs clean
+.PHONY: train test test-long test-gpu lint bench docs clean
 
 train: .venv/.base
 	$(BIN)/maestro $(TRAIN)
@@ -21,6 +21,9 @@ test: .venv/.dev
 test-long: .venv/.dev
 	@$(MAKE) -s .venv/.sb3 || echo "Stable-Baselines3 could not be installed: its tests are skipped (docs/interop.md)"
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m long
+
+test-gpu: .venv/.dev
+	JAX_PLATFORMS=cuda $(BIN)/python -m pytest -m gpu
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

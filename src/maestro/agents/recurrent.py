@@ -66,8 +66,13 @@ class Recurrent(ActorCritic):
         """The LSTM's output is its memory h."""
         return memory[0]
 
+    def form(self, sequences: int) -> lstm.Form:
+        """How `unroll` computes for so many sequences."""
+        return lstm.choose(self.hidden, sequences)
+
     def unroll(self, params: Params, obs: Obs, keep: Array) -> Array:
         """All steps: encode at once, then the LSTM over time."""
         x = self.encoder.encode(self.encoder.prepare(params[self.part]), obs, keep.ndim)
         cell = params["lstm"]
-        return lstm.lstm(x, keep, *self.start(keep.shape[1]), cell["wx"], cell["wh"], cell["b"])
+        h, c = self.start(keep.shape[1])
+        return lstm.lstm(x, keep, h, c, cell["wx"], cell["wh"], cell["b"])

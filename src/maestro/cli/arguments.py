@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from maestro import cache
+
 if TYPE_CHECKING:
     from maestro.games import Game
     from maestro.settings import SettingsError
@@ -59,13 +61,12 @@ def use_cache() -> None:
     if jax.config.jax_compilation_cache_dir is not None:  # type: ignore[attr-defined]
         return
     try:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        cache = base / "maestro" / "jax"
-        cache.mkdir(parents=True, exist_ok=True)
+        kept = cache.base() / "jax"
+        kept.mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError):  # nobody's home
         return
-    if os.access(cache, os.W_OK | os.X_OK):
-        jax.config.update("jax_compilation_cache_dir", str(cache))
+    if os.access(kept, os.W_OK | os.X_OK):
+        jax.config.update("jax_compilation_cache_dir", str(kept))
         if LEAST not in os.environ:
             jax.config.update(LEAST.lower(), 0.3)  # a duel's program takes about a second
 

@@ -78,7 +78,9 @@ def device_memory() -> int:
 def built(job: Job) -> Experiment:
     """The experiment, once; what cannot be built is a mistake in the settings."""
     try:
-        return build.experiment(job.game, job.config, job.method)
+        experiment = build.experiment(job.game, job.config, job.method)
+        build.lstm_form(experiment)
+        return experiment
     except SettingsError as error:
         refuse(error)
 
@@ -154,11 +156,14 @@ def work(
 ) -> None:
     """The run itself; `Stopped` if it ends early."""
     device, config, began = jax.devices()[0].device_kind, job.config, time.monotonic()
+    form = build.lstm_form(experiment)
     progress.say(f"{config.method} on {config.game}, {config.seeds} seed(s), on {device}: {folder.path}")
+    if form is not None and jax.default_backend() != "cpu":
+        progress.say(form.told)
     try:
         run_folder.furnish(folder, config, device, job.origin)
         trainer = Trainer(folder, job.game, config, experiment, progress, signals)
-        changed = run_folder.begin_session(folder, device)
+        changed = run_folder.begin_session(folder, device, form.name if form else "")
         if changed:
             progress.say(f"{changed}: what is trained from here on is not what it would have been before")
         if wandb is not None:

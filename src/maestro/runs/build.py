@@ -7,6 +7,8 @@ from typing import Any
 import jax
 
 from maestro import settings, toml
+from maestro.agents.lstm import Form
+from maestro.agents.recurrent import Recurrent
 from maestro.config import RunConfig, population_size
 from maestro.curriculum import Method, Source, Teacher
 from maestro.envs.base import Level, observation_shape
@@ -135,6 +137,17 @@ def fixed_level(game: Game, level: str) -> Level | None:
     if not level:
         return None
     return game.levels.parse(level) if "\n" in level else game.levels.load(level)
+
+
+def lstm_form(experiment: Experiment) -> Form | None:
+    """How the student's LSTM computes over a minibatch; none if it has no LSTM."""
+    if not isinstance(experiment.agent, Recurrent):
+        return None
+    sequences = experiment.ppo.workers * (2 if experiment.schedule.sp_train_both else 1)
+    try:
+        return experiment.agent.form(sequences // experiment.ppo.minibatches)
+    except ValueError as error:
+        raise SettingsError([str(error)]) from None
 
 
 def parameter_count(experiment: Experiment) -> int:

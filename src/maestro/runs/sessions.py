@@ -14,10 +14,15 @@ import maestro
 PACKAGES = ("jax", "jaxlib", "flax", "optax", "numpy", "safetensors")
 
 
-def this_one(device: str) -> dict[str, Any]:
-    """Versions, device and commit of this process."""
+def this_one(device: str, form: str = "") -> dict[str, Any]:
+    """Versions, device, form of the network's recursion and commit of this process."""
     known = {"versions": package_versions(), "python": platform.python_version(), "device": device}
-    return {**known, "commit": commit(), "began": datetime.now(UTC).isoformat(timespec="seconds")}
+    return {
+        **known,
+        **({"lstm": form} if form else {}),
+        "commit": commit(),
+        "began": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
 
 
 def package_versions() -> dict[str, str]:
@@ -54,5 +59,5 @@ def decisive(session: dict[str, Any]) -> dict[str, Any]:
     """What decides, besides the settings, what a session computes; unknown facts are left out."""
     known = session.get("versions")
     facts = dict(known) if isinstance(known, dict) else {}
-    facts |= {"device": session.get("device"), "commit": session.get("commit")}
+    facts |= {name: session.get(name) for name in ("device", "lstm", "commit")}
     return {name: value for name, value in facts.items() if isinstance(value, str)}
