@@ -1,4 +1,4 @@
-"""The LSTM's kernel beside its portable form and the plain scan: `make test-gpu`, on a GPU that can run it."""
+"""The LSTM's kernel beside its portable form and the plain scan, on a Hopper GPU: `make test-gpu`."""
 
 import jax
 import jax.numpy as jnp
