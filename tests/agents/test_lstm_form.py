@@ -30,7 +30,8 @@ def compiler(tmp_path, monkeypatch):
     calls = tmp_path / "calls"
     monkeypatch.setenv("CUDA_HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    build.register.cache_clear()
+    register = build.register  # a test may put another in its place
+    register.cache_clear()
 
     def make(act: str, version: int = 1) -> None:
         program = tmp_path / "bin" / "nvcc"
@@ -39,7 +40,7 @@ def compiler(tmp_path, monkeypatch):
         program.chmod(0o755)
 
     yield make, lambda: calls.read_text().splitlines() if calls.exists() else []
-    build.register.cache_clear()
+    register.cache_clear()
 
 
 WRITES = 'while [ "$1" != -o ]; do shift; done; echo library > "$2"'
