@@ -95,7 +95,9 @@ def students(actions, firsts):
     return jax.jit(made, compiler_options=QUICK)()
 
 
-def experiment(offset: Any = 0, method="maestro", steps=STEPS, curriculum=(), num_levels=None, **schedule):
+def experiment(
+    offset: Any = 0, method="maestro", steps=STEPS, curriculum=(), num_levels=None, ppo=(), **schedule
+):
     """Small buffers; new levels have numbers from the offset on."""
 
     def generate(key):
@@ -104,7 +106,7 @@ def experiment(offset: Any = 0, method="maestro", steps=STEPS, curriculum=(), nu
 
     run = with_changes(
         method=method,
-        ppo={"rollout_length": steps, "workers": WORKERS},
+        ppo={"rollout_length": steps, "workers": WORKERS} | dict(ppo),
         curriculum={"buffer_size": SLOTS, "member_buffer_size": SLOTS, "playlist": PLAYLIST}
         | dict(curriculum),
         schedule=schedule,

@@ -16,7 +16,7 @@ ROOMS = {
     "envs": "envs",
     "agents": "agents",
     "games": "games",
-    "method": "rollout regret ppo level_buffer population curriculum methods metrics train cohort",
+    "method": "rollout regret ppo normalizer level_buffer population curriculum methods metrics train cohort",
     "evaluation": "evaluation",
     "runs": "runs",
     "analysis": "analysis",

@@ -1,6 +1,6 @@
 """Numbers that the paper prints, found again in the code that trains."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -32,11 +32,7 @@ HYPERPARAMETERS = [  # the paper's name, LaserTag's value, ours
     ("Adam epsilon", 1e-5, PAPER.ppo.adam_eps),
     ("PPO max gradient norm", 0.5, PAPER.ppo.max_grad_norm),
     ("PPO value clipping", True, PAPER.ppo.clip_value),
-    (
-        "Return normalization",
-        [],
-        [x.name for x in fields(PAPER.ppo) if "return" in x.name],
-    ),  # no such setting
+    ("Return normalization", False, PAPER.ppo.normalize_returns),
     ("Value loss coefficient", 0.5, PAPER.ppo.value_coef),
     ("Student entropy coefficient", 0.0, PAPER.ppo.entropy_coef),
     ("Replay rate, p", 0.5, PAPER.curriculum.replay_rate),

@@ -1,6 +1,7 @@
 """PPO's loss beside its slow twin, and what an update may and may not change."""
 
 from dataclasses import replace
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -8,13 +9,16 @@ import numpy as np
 import pytest
 
 from maestro import ppo, regret
+from maestro.agents.conv import Conv
 from maestro.agents.conv_lstm import ConvLSTM
 from maestro.config import PPOConfig
+from maestro.envs.base import Discrete
 from maestro.envs.lasertag.game import LaserTag
 from maestro.envs.lasertag.levels import sample_level
 from maestro.ppo import Batch, Learner
 from maestro.rollout import Trajectory, rollout
 from oracles import ppo as twin
+from probes import QUICK
 
 T, E = 24, 8
 AGENT = ConvLSTM(filters=4, hidden=16, heads=(8,))
@@ -126,6 +130,30 @@ def test_every_epoch_uses_every_environment_once():
     epochs = chosen.reshape(CONFIG.epochs, E)
     assert (np.sort(epochs, axis=1) == np.arange(E)).all()
     assert len(np.unique(epochs, axis=0)) == CONFIG.epochs  # not the same order each time
+
+
+def test_single_steps_are_shuffled_over_time_and_environments_if_so_set(trajectory, monkeypatch):
+    """As one minibatch they teach what sequences teach."""
+    agent = Conv(filters=4, heads=(8,)).fitted(jax.ShapeDtypeStruct((5, 5, 3), jnp.bool_), Discrete(5))
+    whole = replace(CONFIG, epochs=1, minibatches=1)
+    fresh = jax.jit(lambda key: ppo.init(key, whole, agent), compiler_options=QUICK)(jax.random.key(0))
+    seen = jax.jit(lambda t: ppo.batch_of(t, t.reward - t.value))(trajectory)
+    update = jax.jit(ppo.update, static_argnums=(1, 2), compiler_options=QUICK)
+    by_sequences, by_steps = (
+        update(jax.random.key(2), replace(whole, shuffle=kind), agent, fresh, seen)
+        for kind in ("sequences", "steps")
+    )
+    close = partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-6)
+    jax.tree.map(close, by_sequences, by_steps)
+    numbered = Batch(*[jnp.arange(T * E).reshape(T, E)] * 7)
+    apart = ppo.single_steps(numbered)
+    assert apart.value.shape == (1, T * E) and apart.value[0, E] == numbered.value[1, 0]
+    counts, real = [], ppo.minibatches
+    monkeypatch.setattr(ppo, "minibatches", lambda key, config, n: counts.append(n) or real(key, config, n))
+    for kind in ("sequences", "steps"):
+        config = replace(CONFIG, shuffle=kind)
+        jax.eval_shape(lambda c=config: ppo.update(jax.random.key(0), c, agent, fresh, seen))
+    assert counts == [E, T * E]
 
 
 def same(a, b) -> bool:

@@ -163,7 +163,8 @@ WRONG = {
     "another game": ({"game": "chess"}, "game: these settings are of 'chess', not of lasertag"),
     "half a character": ({"level": "\udc80"}, "level: '\\udc80' is not a text"),
     "sizes upside down": ({"environment": {"min_size": 9, "max_size": 8}}, "environment.min_size: 9 is ab"),
-    "a remainder": ({"ppo": {"workers": 63, "minibatches": 4}}, "4 does not divide the 63"),
+    "a remainder": ({"ppo": {"workers": 63, "minibatches": 4}}, "4 does not divide the 63 sequences"),
+    "steps of a memory": ({"ppo": {"shuffle": "steps"}}, "steps makes no sense for a network that remembers"),
     "negative scores": ({"curriculum": {"prioritization": "proportional"}}, "set curriculum.score to"),
     "both seats against others": ({"schedule": {"sp_train_both": True}}, "sp_train_both: needs a method"),
     "nobody to draw": ({"method": "dr-sp", "curriculum": {"coplayer_per": "worker"}}, "no sense in"),
@@ -319,7 +320,9 @@ def consistent(config):
     return replace(
         config,
         environment=replace(config.environment, min_size=low, max_size=high),
-        ppo=replace(ppo, workers=ppo.minibatches * max(1, ppo.workers // ppo.minibatches)),
+        ppo=replace(
+            ppo, workers=ppo.minibatches * max(1, ppo.workers // ppo.minibatches), shuffle="sequences"
+        ),
         schedule=replace(
             schedule,
             warmup=min(schedule.warmup, schedule.total_updates - 1),

@@ -46,7 +46,7 @@ class PPOConfig:
     epochs: Annotated[int, Range(1, 1000)] = 5
     """Passes over the data of one update."""
     minibatches: Annotated[int, Range(1, 100_000)] = 4
-    """Minibatches per epoch, each of workers / minibatches whole sequences."""
+    """Minibatches per epoch, each of workers / minibatches whole sequences unless steps are shuffled."""
     clip: Annotated[float, Range(0, 10)] = 0.2
     """Clip range of the probability ratio and, if `clip_value`, of the value."""
     learning_rate: Annotated[float, Range(0, 10)] = 1e-4
@@ -61,6 +61,10 @@ class PPOConfig:
     """Weight of the value loss."""
     entropy_coef: Weight = 0.0
     """Weight of the entropy bonus."""
+    normalize_returns: bool = False
+    """Divide the student's rewards by the running standard deviation of its discounted returns."""
+    shuffle: Literal["sequences", "steps"] = "sequences"
+    """What is shuffled into minibatches: whole sequences, or single steps, for networks without memory."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,8 @@ class CurriculumConfig:
     """Levels in the buffer of each co-player of MAESTRO."""
     score: Literal["max_mc", "positive_value_loss"] = "max_mc"
     """Estimate of regret."""
+    score_units: Literal["normalized", "raw"] = "normalized"
+    """Units of the scores where returns are normalized: the critic's, or those of the game's rewards."""
     prioritization: Literal["rank", "proportional"] = "rank"
     """How scores become probabilities; proportional needs scores that are never negative."""
     temperature: Annotated[float, Range(1e-3, 1e6)] = 0.3

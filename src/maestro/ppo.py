@@ -106,9 +106,14 @@ def batch_of(trajectory: Trajectory, advantage: Float[Array, "T E"]) -> Batch:
     )
 
 
-def minibatches(key: PRNGKeyArray, config: PPOConfig, num_envs: int) -> Array:
-    """Environment numbers of every minibatch of every epoch, [epochs * minibatches, B]."""
-    orders = jax.vmap(lambda k: jax.random.permutation(k, num_envs))(jax.random.split(key, config.epochs))
+def single_steps(batch: Batch) -> Batch:
+    """Every step as a sequence of its own, [1, T B]."""
+    return jax.tree.map(lambda x: x.reshape(1, -1, *x.shape[2:]), batch)
+
+
+def minibatches(key: PRNGKeyArray, config: PPOConfig, sequences: int) -> Array:
+    """Numbers of the sequences of every minibatch of every epoch, [epochs * minibatches, B]."""
+    orders = jax.vmap(lambda k: jax.random.permutation(k, sequences))(jax.random.split(key, config.epochs))
     return orders.reshape(config.epochs * config.minibatches, -1)
 
 
@@ -126,7 +131,8 @@ def update(
         return (optax.apply_updates(params, updates), state), losses.replace(grad_norm=norm)
 
     start = (learner.params, learner.optimizer)
-    order = minibatches(key, config, batch.action.shape[1])
+    batch = single_steps(batch) if config.shuffle == "steps" else batch
+    order = minibatches(key, config, batch.log_prob.shape[1])
     end, losses = jax.lax.scan(step, start, order)
     finite = jnp.all(jnp.isfinite(losses.grad_norm)) & jnp.all(jnp.isfinite(losses.total))
     params, state = jax.tree.map(lambda a, b: jnp.where(finite, a, b), end, start)

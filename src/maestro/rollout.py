@@ -27,6 +27,7 @@ STEP_FIELDS = (
     "finished",
 )
 CHUNKS = 16  # the values of next observations are computed in so many pieces, to bound memory
+LARGE = 4096  # bytes of an observation from which on the next one is looked at at once, not remembered
 
 
 class Trajectory(PyTreeNode):
@@ -87,7 +88,7 @@ class Recorded(PyTreeNode):
     action: Tree  # [seats, E, ...]
     output: Tree  # [seats, E, ...]; the policy's
     memory: Tree  # a tree, each leaf [seats, E, ...]; after the observation
-    next_obs: Tree  # [seats, E, ...]; before any restart
+    following: Tree  # [seats, E, ...]; the next observation before any restart; its features if large
     reward: Leaf  # [seats, E]
     score: Leaf  # [E, 2]
     terminated: Leaf  # [E]
@@ -126,6 +127,13 @@ def prepare(agent: Agent, players: tuple[Params, Params], per_worker: bool) -> A
     return jax.tree.map(lambda a, b: jnp.stack([a, b]), *both)
 
 
+def is_large(obs: Obs) -> bool:
+    """Whether one observation of [seats or T, E, ...] is too large to be remembered twice."""
+    leaves = jax.tree.leaves(obs)
+    count = leaves[0].shape[0] * leaves[0].shape[1]
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in leaves) > LARGE * count
+
+
 def seat_first(tree: Tree, seats: int = 2) -> Tree:
     """[E, seat, ...] -> [seat, E, ...], the first seats only, leaf by leaf."""
     return jax.tree.map(lambda x: jnp.moveaxis(x, 1, 0)[:seats], tree)
@@ -148,6 +156,7 @@ def rollout(
     """
     keys = environment_keys(key, num_envs)
     prepared = prepare(agent, players, per_worker)
+    looking = agent.prepare(players[0])
     seats = 2 if both_seats else 1
 
     def begin(keys: Key[Array, " E"], finished: Array) -> tuple[Level, Any, Obs]:
@@ -165,12 +174,15 @@ def rollout(
         state, obs, reward, terminated, truncated, info = jax.vmap(env.step)(
             step_keys[2], level, state, jnp.moveaxis(action, 0, 1)
         )
+        remembered, following = jax.tree.map(lambda x: x[:seats], memory), seat_first(obs, seats)
+        if is_large(following):
+            following = agent.step(looking, remembered, following)[1]
         recorded = Recorded(
             obs=jax.tree.map(lambda x: x[:seats], seen),
             action=action[:seats],
             output=output[:seats],
-            memory=jax.tree.map(lambda x: x[:seats], memory),
-            next_obs=seat_first(obs, seats),
+            memory=remembered,
+            following=following,
             reward=seat_first(reward, seats),
             score=info["score"],
             terminated=terminated,
@@ -198,17 +210,20 @@ def assemble(agent: Agent, student: Params, recorded: Recorded, first_level: Lev
         recorded.action,
         recorded.output,
         recorded.memory,
-        recorded.next_obs,
+        recorded.following,
         recorded.reward,
     )
     by_seat = jax.tree.map(lambda x: x.reshape(x.shape[0], -1, *x.shape[3:]), by_seat)
-    obs, action, output, memory, next_obs, reward = by_seat
+    obs, action, output, memory, following, reward = by_seat
+    next_value = (
+        agent.value(student, following) if is_large(obs) else next_values(agent, student, memory, following)
+    )
     return Trajectory(
         obs=obs,
         action=action,
         log_prob=agent.distribution.log_prob(output, action),
         value=agent.value(student, agent.features(memory)),
-        next_value=next_values(agent, student, memory, next_obs),
+        next_value=next_value,
         reward=reward,
         score=jnp.tile(recorded.score, (1, seats, 1)),
         terminated=jnp.tile(recorded.terminated, (1, seats)),

@@ -7,13 +7,14 @@ import jax.numpy as jnp
 from flax.struct import PyTreeNode
 from jaxtyping import Array, Bool, PRNGKeyArray
 
-from maestro import curriculum, metrics, population, ppo, regret
+from maestro import curriculum, metrics, normalizer, population, ppo, regret
 from maestro.agents.base import Agent, Params
 from maestro.config import PPOConfig, ScheduleConfig
 from maestro.curriculum import Curriculum, Task, Teacher
 from maestro.envs.base import Environment, Level
 from maestro.level_buffer import Played
 from maestro.metrics import Metrics
+from maestro.normalizer import Normalizer
 from maestro.ppo import Learner, Losses
 from maestro.rollout import Trajectory, rollout
 from maestro.trees import Leaf
@@ -36,6 +37,7 @@ class TrainState(PyTreeNode):
     learner: Learner
     curriculum: Curriculum
     key: Leaf
+    normalizer: Normalizer | None = None  # None: rewards are as the game gives them
 
 
 def init(key: PRNGKeyArray, experiment: Experiment, params: Params | None = None) -> TrainState:
@@ -43,7 +45,8 @@ def init(key: PRNGKeyArray, experiment: Experiment, params: Params | None = None
     learner = ppo.init(jax.random.fold_in(key, 0), experiment.ppo, experiment.agent, params)
     teacher = curriculum.init(experiment.teacher, learner.params)
     teacher = curriculum.join(teacher, learner.params, jnp.bool_(experiment.schedule.warmup == 0))
-    return TrainState(learner, teacher, jax.random.fold_in(key, 1))
+    returns = normalizer.init() if experiment.ppo.normalize_returns else None
+    return TrainState(learner, teacher, jax.random.fold_in(key, 1), returns)
 
 
 @dataclass(frozen=True)
@@ -75,15 +78,19 @@ def cycle(
     task = curriculum.ask(ask_key, experiment.teacher, teacher, coplayer, plan.new, plan.replay)
     # Collect pi's trajectory tau using (theta, pi')
     trajectory = play(play_key, experiment, state, task)
-    advantage = regret.generalized_advantage(trajectory, experiment.ppo.gamma, experiment.ppo.gae_lambda)
+    returns = normalizer.observe(state.normalizer, trajectory, experiment.ppo.gamma)
+    scale = normalizer.scale(returns)
+    learned = normalizer.normalized(trajectory, scale)
+    advantage = regret.generalized_advantage(learned, experiment.ppo.gamma, experiment.ppo.gae_lambda)
     # Compute the regret score S, and update Lambda(pi') with theta using S
-    teacher, played = remember(experiment, state, task, trajectory, advantage)
+    scored = normalizer.in_units(experiment.teacher.config.score_units, trajectory, advantage, scale)
+    teacher, played = remember(experiment, state, task, *scored)
     if plan.learns:
         # Update pi with rewards R(tau)
-        student, losses = learn(learn_key, experiment, state, task, trajectory, advantage)
+        student, losses = learn(learn_key, experiment, state, task, learned, advantage)
         # B <- B + frozen pi, with an empty Lambda, when it is due
         teacher = curriculum.follow(teacher, student.params, joins(experiment.schedule, updates + 1))
-    after = TrainState(student, teacher, state.key)
+    after = TrainState(student, teacher, state.key, returns)
     return after, metrics.of_cycle(experiment, state, after, task, trajectory, played, losses)
 
 

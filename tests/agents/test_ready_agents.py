@@ -11,8 +11,9 @@ import pytest
 from maestro import agents, cli, cohort, envs, toml
 from maestro.agents.base import Agent
 from maestro.agents.conv import Conv
+from maestro.agents.conv_beta import ConvBeta
 from maestro.agents.conv_lstm import ConvLSTM
-from maestro.agents.distributions import Categorical, Gaussian
+from maestro.agents.distributions import Beta, Categorical, Gaussian
 from maestro.agents.mlp import MLP
 from maestro.agents.vector_lstm import VectorLSTM
 from maestro.envs.base import Box, Discrete
@@ -30,8 +31,10 @@ SMALL = {
     "lstm": (VectorLSTM(8, 8, (8,)), TREE),
     "conv": (Conv(4, (8,)), GRID),
     "conv_lstm": (ConvLSTM(4, 8, (8,)), GRID),
+    "conv_beta": (ConvBeta((4, 4), (2, 2), (2, 1), (8,)), GRID),
 }
 ACTIONS = {Discrete(4): Categorical(4), Box(2, -1.0, 3.0): Gaussian(Box(2, -1.0, 3.0))}
+BETAS = {Box(2, -1.0, 3.0): Beta(Box(2, -1.0, 3.0))}
 
 
 @pytest.mark.parametrize("name", agents.READY)
@@ -49,8 +52,8 @@ def test_a_game_that_says_nothing_of_its_agent_gets_one_that_fits_any_observatio
 @pytest.mark.parametrize(
     ("agent", "told"),
     [
-        ("lstn", "agent: 'lstn' is unknown; allowed: mlp, lstm, conv, conv_lstm"),
-        ("MLP", "agent: 'MLP' is unknown; allowed: mlp, lstm, conv, conv_lstm"),
+        ("lstn", "agent: 'lstn' is unknown; allowed: mlp, lstm, conv, conv_lstm, conv_beta"),
+        ("MLP", "agent: 'MLP' is unknown; allowed: mlp, lstm, conv, conv_lstm, conv_beta"),
         (MLP((8,)), r"agent: MLP\(.*\) is no frozen dataclass"),
         (3, "agent: 3 is no frozen dataclass"),
         (dict, "agent: dict is no frozen dataclass"),
@@ -81,7 +84,8 @@ def test_every_ready_agent_takes_every_kind_of_action(name, action):
     """Shapes only; also of several agents side by side."""
     config, shapes = SMALL[name]
     agent = config.fitted(shapes, action)
-    assert agent.distribution == ACTIONS[action] and hash(agent) == hash(config.fitted(shapes, action))
+    expected = (ACTIONS | BETAS if name == "conv_beta" else ACTIONS)[action]
+    assert agent.distribution == expected and hash(agent) == hash(config.fitted(shapes, action))
 
     def run(key):
         params = agent.init(key)
@@ -97,7 +101,7 @@ def test_every_ready_agent_takes_every_kind_of_action(name, action):
     assert drawn.shape == ((3,) if action == Discrete(4) else (3, 2))
 
 
-@pytest.mark.parametrize("name", ["lstm", "conv"])
+@pytest.mark.parametrize("name", ["lstm", "conv", "conv_beta"])
 def test_acting_step_by_step_is_looking_back_over_all_steps(name):
     config, shapes = SMALL[name]
     agent = config.fitted(shapes, Discrete(4))

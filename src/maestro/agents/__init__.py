@@ -10,6 +10,7 @@ READY = {
     "lstm": "maestro.agents.vector_lstm:VectorLSTM",
     "conv": "maestro.agents.conv:Conv",
     "conv_lstm": "maestro.agents.conv_lstm:ConvLSTM",
+    "conv_beta": "maestro.agents.conv_beta:ConvBeta",
 }
 
 

@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
+from jax.scipy.special import betaln, digamma
 from jax.scipy.stats import norm
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
@@ -14,6 +15,9 @@ from maestro.envs.base import Box, Discrete
 FIRST_STD = 0.5  # of a Gaussian whose output is 0, in half widths of the box
 LEAST_STD = 0.01
 SPREAD = math.log(math.expm1(FIRST_STD - LEAST_STD))  # what is added to an output, so that 0 means FIRST_STD
+MOST = 1000.0  # that a parameter of a Beta has beyond 1; a standard deviation is then .01 of the box
+EDGE = 1e-6  # how far actions stay from the ends of a box, in widths, for densities there may be 0
+CANDIDATES = 5  # for a gamma variate; each is accepted with probability .95 at least
 FARTHEST = 100.0  # deviations from the mean; beyond, probabilities are 0 and gradients would not be finite
 
 
@@ -108,6 +112,68 @@ class Gaussian:
         inside += 0.5 * (low * norm.pdf(low) - high * norm.pdf(high))
         ends = [norm.cdf(z) * norm.logcdf(z) for z in (low, -high)]
         return jnp.sum(inside - ends[0] - ends[1], axis=-1)
+
+
+@dataclass(frozen=True)
+class Beta:
+    """Independent Beta numbers, stretched over a box; the output becomes their alphas, then their betas.
+
+    Both exceed 1, so that there is one mode, and it is inside (Chou, Maturana and Scherer, 2017). Lengths
+    are in widths of the box, so that outputs and entropies mean the same in every unit.
+    """
+
+    box: Box
+
+    @property
+    def outputs(self) -> int:
+        return 2 * self.box.size
+
+    @property
+    def width(self) -> float:
+        return self.box.high - self.box.low
+
+    def parameters(self, output: Float[Array, "*b O"]) -> tuple[Float[Array, "*b A"], Float[Array, "*b A"]]:
+        """Alpha and beta: 1 + softplus."""
+        alpha, beta = jnp.split(1 + jax.nn.softplus(jnp.minimum(output, MOST)), 2, axis=-1)
+        return alpha, beta
+
+    def sample(self, key: PRNGKeyArray, output: Float[Array, " O"]) -> Float[Array, " A"]:
+        """An action inside the box, one for one key: of two gamma variates the share of the first."""
+        first, second = gamma(key, jnp.stack(self.parameters(output)))
+        share = jnp.clip(first / (first + second), EDGE, 1 - EDGE)
+        return self.box.low + self.width * share
+
+    def log_prob(self, output: Float[Array, "*b O"], action: Float[Array, "*b A"]) -> Float[Array, "*b"]:
+        """The logarithm of each density per width of the box, summed; an end counts as just inside."""
+        alpha, beta = self.parameters(output)
+        share = jnp.clip((action - self.box.low) / self.width, EDGE, 1 - EDGE)
+        inside = (alpha - 1) * jnp.log(share) + (beta - 1) * jnp.log1p(-share)
+        return jnp.sum(inside - betaln(alpha, beta), axis=-1)
+
+    def entropy(self, output: Float[Array, "*b O"]) -> Float[Array, "*b"]:
+        """- integral p log p, summed over the entries; 0 is that of the uniform distribution."""
+        alpha, beta = self.parameters(output)
+        both = digamma(alpha + beta)
+        spread = (alpha - 1) * (both - digamma(alpha)) + (beta - 1) * (both - digamma(beta))
+        return jnp.sum(betaln(alpha, beta) + spread, axis=-1)
+
+
+def gamma(key: PRNGKeyArray, shape: Float[Array, "*s"]) -> Float[Array, "*s"]:
+    """Gamma variates of shapes of at least 1 (Marsaglia and Tsang, 2000), without a loop.
+
+    An accelerator waits for every turn of a loop whose end depends on data. So all candidates are drawn at
+    once and the first that is accepted is taken; where none is, once in 3 million at most, the mode is near.
+    """
+    normal_key, uniform_key = jax.random.split(key)
+    size = (CANDIDATES, *shape.shape)
+    scale = shape - 1 / 3
+    d = jnp.broadcast_to(scale[None], size)
+    x, u = jax.random.normal(normal_key, size), jax.random.uniform(uniform_key, size)
+    v = (1 + x / jnp.sqrt(9 * d)) ** 3
+    accepted = (v > 0) & (jnp.log(u) < x * x / 2 + d * (1 - v + jnp.log(jnp.where(v > 0, v, 1.0))))
+    first = jax.nn.one_hot(jnp.argmax(accepted, axis=0), CANDIDATES, axis=0, dtype=bool)
+    found = jnp.sum(jnp.where(first & accepted, v, 0.0), axis=0)
+    return scale * jnp.where(jnp.any(accepted, axis=0), found, 1.0)
 
 
 def over(action: Discrete | Box) -> Distribution:

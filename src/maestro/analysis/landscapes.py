@@ -48,14 +48,15 @@ def measure(
 ) -> dict[int, Landscape]:
     """The landscape of each seed, on levels and with dice of its own."""
 
-    def survey(key: Any, student: Any, members: Any) -> Any:
-        return landscape.survey(key, experiment, student, members, size.levels, size.rollouts)
+    def survey(key: Any, student: Any, members: Any, scale: Any) -> Any:
+        return landscape.survey(key, experiment, student, members, size.levels, size.rollouts, scale)
 
     program, found = jax.jit(survey), {}
     for crowd in crowds:
         key = seed_keys(jax.random.key(dice), crowd.seed, 1)[0]
         members = jax.tree.map(lambda *x: jnp.stack(x), *crowd.members.values())
-        levels, cells = jax.device_get(program(key, crowd.student, members))
+        scale = None if crowd.reward_scale is None else jnp.float32(crowd.reward_scale)
+        levels, cells = jax.device_get(program(key, crowd.student, members, scale))
         texts = [text_of(game, levels, i, f"{crowd.seed}-{i + 1}") for i in range(size.levels)]
         rows = [f"update {updates}" for updates in crowd.members]
         numbers = cells.scores, cells.halves, cells.episodes

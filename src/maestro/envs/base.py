@@ -44,10 +44,10 @@ class Environment(Protocol):
     `reset` and `step` take the level explicitly, as in T: S x A x Theta -> S, and never
     reset by themselves: the caller does. All methods can be jitted and vmapped.
 
-    Three more may be there: `num_levels`, how many levels exist if they are few;
-    `problems()`, a line for each two settings that do not go together; and
-    `observation_bounds`, (low, high) of all numbers in an observation, or a dict of
-    such pairs for an observation that is a dict.
+    More may be there: `num_levels`, how many levels exist if they are few; `problems()`,
+    a line for each two settings that do not go together; `observation_bounds`, (low, high)
+    of all numbers in an observation, or a dict of such pairs for an observation that is a
+    dict; and `judged()`, the game as it is evaluated, without what only helps learning.
     """
 
     @property
@@ -88,6 +88,11 @@ def observation_shape(env: Environment) -> Any:
 
     shapes = jax.eval_shape(first_obs, jax.random.key(0))
     return jax.tree.map(lambda s: jax.ShapeDtypeStruct(s.shape[1:], s.dtype), shapes)
+
+
+def judged(env: Environment) -> Environment:
+    """The game as it is evaluated: itself, unless it says otherwise."""
+    return env.judged() if hasattr(env, "judged") else env
 
 
 def observation_bounds(env: Environment) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from flax.struct import PyTreeNode
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from maestro import population, regret
+from maestro import normalizer, population, regret
 from maestro.agents.base import Params
 from maestro.envs.base import Level
 from maestro.rollout import Trajectory, rollout
@@ -49,31 +49,45 @@ class Marks(PyTreeNode):
 
 
 def survey(
-    key: PRNGKeyArray, experiment: Experiment, student: Params, members: Params, levels: int, rollouts: int
+    key: PRNGKeyArray,
+    experiment: Experiment,
+    student: Params,
+    members: Params,
+    levels: int,
+    rollouts: int,
+    scale: Float[Array, ""] | None = None,
 ) -> tuple[Level, Cells]:
     """(levels, cells) on so many fresh levels of the generator; `members` have leaves [N, ...]."""
     level_key, play_key = jax.random.split(key)
     fresh = jax.vmap(experiment.env.sample_level)(jax.random.split(level_key, levels))
-    return fresh, measure(play_key, experiment, student, members, fresh, rollouts)
+    return fresh, measure(play_key, experiment, student, members, fresh, rollouts, scale)
 
 
 def measure(
-    key: PRNGKeyArray, experiment: Experiment, student: Params, members: Params, levels: Level, rollouts: int
+    key: PRNGKeyArray,
+    experiment: Experiment,
+    student: Params,
+    members: Params,
+    levels: Level,
+    rollouts: int,
+    scale: Float[Array, ""] | None = None,
 ) -> Cells:
-    """Every cell: `members` have leaves [N, ...], `levels` [L, ...].
+    """Every cell: `members` have leaves [N, ...], `levels` [L, ...]; `scale` is of the student's rewards.
 
     All members at once where that is little to remember, otherwise one after another.
     """
     if rollouts < 2 or rollouts % 2:
         raise ValueError(f"{rollouts} rollouts: the two halves need an even number")
-    ppo = experiment.ppo
+    ppo, units = experiment.ppo, experiment.teacher.config.score_units
 
     def row(inputs: tuple[Array, Params]) -> Cells:
         number, member = inputs
         trajectory = play(jax.random.fold_in(key, number), experiment, student, member, levels, rollouts)
-        advantage = regret.generalized_advantage(trajectory, ppo.gamma, ppo.gae_lambda)
-        scores, episodes = pooled(experiment, trajectory, advantage, (1, rollouts, -1))
-        halves, _ = pooled(experiment, trajectory, advantage, (2, rollouts // 2, -1))
+        learned = normalizer.normalized(trajectory, scale)
+        advantage = regret.generalized_advantage(learned, ppo.gamma, ppo.gae_lambda)
+        scored = normalizer.in_units(units, trajectory, advantage, scale)
+        scores, episodes = pooled(experiment, *scored, (1, rollouts, -1))
+        halves, _ = pooled(experiment, *scored, (2, rollouts // 2, -1))
         return Cells(scores[0], halves, episodes[0])
 
     count, columns = (jax.tree.leaves(x)[0].shape[0] for x in (members, levels))
@@ -158,7 +172,8 @@ def summary(
     """The numbers of one seed's state on fresh levels; all NaN without members. Can be jitted and vmapped."""
     everyone = state.curriculum.population
     slots = jax.tree.map(lambda x: x[1:], everyone.params)
-    _, cells = survey(key, experiment, state.learner.params, slots, levels, rollouts)
+    scale = normalizer.scale(state.normalizer)
+    _, cells = survey(key, experiment, state.learner.params, slots, levels, rollouts, scale)
     there = population.members(everyone)[1:, None]
     scores, halves = jnp.where(there, cells.scores, jnp.nan), jnp.where(there[None], cells.halves, jnp.nan)
     return numbers(cells.replace(scores=scores, halves=halves))

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from flax.struct import PyTreeNode
 from jaxtyping import Array, Int, Key, PRNGKeyArray
 
-from maestro.envs.base import Environment, Level, State
+from maestro.envs.base import Environment, Level, State, judged
 from maestro.envs.players import Player, Sight
 from maestro.regret import accumulated, lead
 from maestro.trees import Leaf, Tree
@@ -52,7 +52,7 @@ def step_bound(levels: Level) -> int:
 
 def begin(key: PRNGKeyArray, env: Environment, level: Level, a: Player, b: Player) -> Moment:
     """The start of a game."""
-    state, obs = env.reset(jax.random.fold_in(key, 0), level)
+    state, obs = judged(env).reset(jax.random.fold_in(key, 0), level)
     return Moment(state, obs, (a.start(), b.start()), jnp.bool_(False))
 
 
@@ -66,7 +66,7 @@ def turn(
         for i, player in enumerate((a, b))
     ]
     actions = jnp.stack([action for _, action in acted])
-    state, obs, _, terminated, truncated, info = env.step(step_key, level, now.state, actions)
+    state, obs, _, terminated, truncated, info = judged(env).step(step_key, level, now.state, actions)
     after = Moment(state, obs, tuple(memory for memory, _ in acted), terminated | truncated)
     kept = jax.tree.map(lambda old, new: jnp.where(now.done, old, new), now, after)
     return kept, actions, jax.tree.map(lambda x: jnp.where(now.done, jnp.zeros_like(x), x), info)

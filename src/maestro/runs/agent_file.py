@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import safetensors.numpy
 
-from maestro import games, settings
+from maestro import games, normalizer, settings
 from maestro.agents.base import Agent
 from maestro.cohort import Cohort
 from maestro.config import RunConfig
@@ -69,7 +69,8 @@ def save_students(config: RunConfig, cohort: Cohort, out: Path) -> list[Path]:
     paths = []
     for i in range(config.seeds):
         path, params = out / f"student-{config.seed + i}.safetensors", student(cohort, i)
-        save(path, config, params, {"seed": config.seed + i, "updates": int(cohort.updates)})
+        about = {"seed": config.seed + i, "updates": int(cohort.updates), **units(cohort, i)}
+        save(path, config, params, about)
         paths.append(path)
     return paths
 
@@ -77,6 +78,12 @@ def save_students(config: RunConfig, cohort: Cohort, out: Path) -> list[Path]:
 def student(cohort: Cohort, seed: int) -> Any:
     """The parameters of one seed's student."""
     return jax.tree.map(lambda x: x[seed], cohort.seeds.learner.params)
+
+
+def units(cohort: Cohort, seed: int) -> dict[str, float]:
+    """For the card: what the rewards of one seed's student are divided by, where they are normalized."""
+    scales = normalizer.scale(cohort.seeds.normalizer)
+    return {} if scales is None else {"reward_scale": float(scales[seed])}
 
 
 def file_size(path: Path) -> int:

@@ -84,11 +84,14 @@ def inconsistent(config: RunConfig, method: Method | None) -> list[str]:
     plays_itself = method is not None and method.coplayer is self_play
     keeps_levels = method is not None and method.levels is not Source.NEW
     sequences = ppo.workers * (2 if schedule.sp_train_both else 1)
+    sequences *= ppo.rollout_length if ppo.shuffle == "steps" else 1
     members = population_size(schedule) if schedule.interval >= 1 else 0
     found = [
         (ppo.minibatches >= 1 and sequences % max(1, ppo.minibatches) != 0,
-         f"ppo.minibatches: {shown(ppo.minibatches)} does not divide the {shown(sequences)} sequences "
+         f"ppo.minibatches: {shown(ppo.minibatches)} does not divide the {shown(sequences)} {ppo.shuffle} "
          "of an update"),
+        (ppo.shuffle == "steps" and isinstance(config.agent, Recurrent),
+         "ppo.shuffle: steps makes no sense for a network that remembers earlier ones"),
         (teacher.prioritization == "proportional" and teacher.score == "max_mc",
          "curriculum.prioritization: proportional needs scores that are never negative; "
          "set curriculum.score to positive_value_loss"),

@@ -1,6 +1,7 @@
 """A student and the population that it has trained with, from what its run folder keeps."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from maestro.agents.base import Agent
@@ -20,12 +21,14 @@ class Crowd:
     updates: int  # that the student has made
     student: Any = field(hash=False)
     members: dict[int, Any] = field(hash=False)  # by the update at which each has joined
+    reward_scale: float | None = None  # what the student's rewards were divided by
 
 
 def load(folder: RunFolder, game: Game, config: RunConfig, agent: Agent, seed: int) -> Crowd:
     """The exported student of a seed, or else the newest that was kept; and all who had joined by then."""
     try:
-        updates, student = newest(folder, game, seed)
+        path, student = newest(folder, game, seed)
+        updates, scale = told_by(path, config)
         joined = joined_by(config.schedule, updates)
         players = {at: milestones.load(folder, game, at, seed) for at in joined}
     except AgentError as error:
@@ -34,21 +37,29 @@ def load(folder: RunFolder, game: Game, config: RunConfig, agent: Agent, seed: i
         raise RunError(f"{folder.path}: nobody had joined the population by update {updates}")
     if any(player.agent != agent for player in (student, *players.values())):
         raise RunError(f"{folder.path}: an agent there has another network than config.toml says")
-    return Crowd(seed, updates, student.params, {at: player.params for at, player in players.items()})
+    return Crowd(seed, updates, student.params, {at: player.params for at, player in players.items()}, scale)
 
 
-def newest(folder: RunFolder, game: Game, seed: int) -> tuple[int, Trained]:
-    """(updates, the student) of a seed."""
+def newest(folder: RunFolder, game: Game, seed: int) -> tuple[Path, Trained]:
+    """(file, student) of a seed."""
     path = folder.agents / f"student-{seed}{agent_file.ENDING}"
     if path.is_file():
-        updates = agent_file.read_card(path.with_suffix(".json")).get("updates")
-        if type(updates) is not int:
-            raise AgentError(f"{path}: its card does not say after how many updates it was written")
-        return updates, agent_file.load(path, game)
+        return path, agent_file.load(path, game)
     known = milestones.points(folder)
     if not known:
         raise RunError(f"{folder.path}: no student in agents/ nor in milestones/; maestro export writes some")
-    return known[-1], milestones.load(folder, game, known[-1], seed)
+    return milestones.path(folder, known[-1], seed), milestones.load(folder, game, known[-1], seed)
+
+
+def told_by(path: Path, config: RunConfig) -> tuple[int, float | None]:
+    """(updates, what rewards were divided by) of a student as its card says."""
+    card = agent_file.read_card(path.with_suffix(".json"))
+    updates, scale = card.get("updates"), card.get("reward_scale")
+    if type(updates) is not int:
+        raise AgentError(f"{path}: its card does not say after how many updates it was written")
+    if config.ppo.normalize_returns and type(scale) is not float:
+        raise AgentError(f"{path}: its card does not say what its rewards were divided by")
+    return updates, scale if config.ppo.normalize_returns else None
 
 
 def joined_by(schedule: ScheduleConfig, updates: int) -> list[int]:

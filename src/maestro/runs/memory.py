@@ -8,10 +8,12 @@ import jax.numpy as jnp
 from maestro import train
 from maestro.config import RunConfig
 from maestro.envs.base import observation_shape
+from maestro.rollout import LARGE
 from maestro.train import Experiment
 
 STEP_BYTES = 50  # what a step keeps besides observations and memories
 UNIT_NUMBERS = 24  # that a gradient step keeps for each feature of the recurrent body
+PICTURES = 7  # that a gradient step keeps of each large observation: patches in float32, and what follows
 
 
 def size_of(tree: Any) -> int:
@@ -40,8 +42,11 @@ def estimate(config: RunConfig, experiment: Experiment) -> int:
     replays = not experiment.teacher.learns_from_new
     both = 2 if schedule.kind == "parallel" and replays else 1
     steps = ppo.rollout_length * ppo.workers * (2 if schedule.sp_train_both else 1)
-    rollout = both * steps * (size_of(memory) + 2 * size_of(observation_shape(experiment.env)) + STEP_BYTES)
-    gradient = UNIT_NUMBERS * size_of(features) * steps // ppo.minibatches
+    seen = size_of(observation_shape(experiment.env))
+    large = seen > LARGE
+    following = size_of(features) if large else seen  # what is kept of the next observation
+    rollout = both * steps * (size_of(memory) + seen + following + STEP_BYTES)
+    gradient = (UNIT_NUMBERS * size_of(features) + large * PICTURES * seen) * steps // ppo.minibatches
     borrowed = 2 * both * ppo.workers * size_of(init.learner.params)
     worker = config.curriculum.coplayer_per == "worker"
     return config.seeds * (2 * size_of(init) + rollout + gradient + worker * borrowed)

@@ -5,6 +5,7 @@ The members of the population are exactly these students, but the last.
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,8 @@ def keep(folder: RunFolder, config: RunConfig, state: Cohort, anew: bool) -> Non
         frozen = state.seeds.curriculum.population.params
         write(folder, config, joined[i], jax.tree.map(lambda x, slot=i + 1: x[:, slot], frozen))
     if now in (0, schedule.total_updates, *joined) and (anew or not is_complete(folder, config, now)):
-        write(folder, config, now, state.seeds.learner.params)
+        units = [agent_file.units(state, i) for i in range(config.seeds)]
+        write(folder, config, now, state.seeds.learner.params, units)
 
 
 def is_complete(folder: RunFolder, config: RunConfig, updates: int) -> bool:
@@ -68,11 +70,17 @@ def is_complete(folder: RunFolder, config: RunConfig, updates: int) -> bool:
     return all(is_there(path(folder, updates, seed)) for seed in seeds)
 
 
-def write(folder: RunFolder, config: RunConfig, updates: int, students: Any) -> None:
-    """The students of all seeds, leaves [S, ...], each with its card."""
+def write(
+    folder: RunFolder,
+    config: RunConfig,
+    updates: int,
+    students: Any,
+    units: Sequence[dict[str, float]] = (),
+) -> None:
+    """The students of all seeds, leaves [S, ...], each with its card; `units` of their rewards, if known."""
     folder.milestones.mkdir(exist_ok=True)
     students = jax.device_get(students)
     for i in range(config.seeds):
         seed, params = config.seed + i, jax.tree.map(lambda x, i=i: x[i], students)
-        about = {"seed": seed, "updates": updates}
+        about = {"seed": seed, "updates": updates, **(units[i] if units else {})}
         agent_file.save(path(folder, updates, seed), config, params, about, half=True)
