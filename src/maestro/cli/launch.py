@@ -37,6 +37,7 @@ from maestro.settings import SettingsError
 from maestro.train import Experiment
 
 LONG = 600.0  # seconds of training without an accelerator that are worth a word
+LAST = 8  # the last comparison is at most so many evaluations long
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,8 @@ def finish(job: Job, folder: RunFolder, experiment: Experiment, state: Cohort, r
     """Export, compare, draw, film, and say where to look."""
     reporter.show({"doing": "the last comparison"})
     agents = agent_file.save_students(job.config, state, folder.agents)
-    games = summary.summarize(folder, experiment, state, job.config.seed)
+    most = LAST * job.config.evaluation.levels
+    games = summary.summarize(folder, experiment, state, job.config.seed, most)
     low, high = games["won_95"]
     seeds = f" of {games['seeds']} seeds" * (games["seeds"] > 1)
     look_at = [f"{folder.metrics}  what happened in training"]

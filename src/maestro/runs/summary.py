@@ -24,19 +24,23 @@ LAST_KEY = 2**31 - 2  # for levels that neither training nor evaluation has used
 LAST_LEVELS = 500
 
 
-def last_games(experiment: Experiment, state: Cohort, seed: int) -> Int[np.ndarray, "S L"]:
+def last_games(
+    experiment: Experiment, state: Cohort, seed: int, most: int = LAST_LEVELS
+) -> Int[np.ndarray, "S L"]:
     """Each student, from `seed` on, against its own first co-player on unseen levels: the outcomes."""
     keys = seed_keys(jax.random.key(LAST_KEY), seed, state.seeds.key.shape[0])
     level_keys, play_keys = jax.vmap(jax.random.split, out_axes=1)(keys)
-    levels = sample_levels(level_keys, experiment, LAST_LEVELS)
+    levels = sample_levels(level_keys, experiment, min(most, LAST_LEVELS))
     steps = step_bound(levels)
     play = jax.jit(lambda state, levels: against(play_keys, experiment, state, None, levels, steps))
     return np.asarray(play(state, levels))
 
 
-def summarize(folder: RunFolder, experiment: Experiment, state: Cohort, seed: int) -> dict[str, Any]:
+def summarize(
+    folder: RunFolder, experiment: Experiment, state: Cohort, seed: int, most: int = LAST_LEVELS
+) -> dict[str, Any]:
     """Compare the students with their first co-players, and keep the result in the run's folder."""
-    outcome = last_games(experiment, state, seed)
+    outcome = last_games(experiment, state, seed, most)
     won = (outcome > 0).mean(axis=1)
     summary = {
         "against": "first co-player, unseen generated levels",

@@ -192,6 +192,17 @@ def test_cars_push_each_other_where_box2ds_do(name, after_10, after_50):
     assert found[1] < after_10 and found[2] < after_50
 
 
+def test_a_wheel_that_is_hit_twists_on_its_joint_as_box2ds_does():
+    scene, world = SCENES["both lean harder"], box2d.world()
+    made = [box2d.set_going(world, *car[:3]) for car in scene]
+    actions = np.array([car[3] for car in scene], np.float32)
+    _, first = box2d.run_pair([real for real, _ in made], actions, 6)
+    ours, _ = play(box2d.pair([mine for _, mine in made]), jnp.array(actions))
+    expected = [wheel.joint.angle for wheel in made[1][0].wheels]
+    assert first == 5 and expected[0] < -0.1  # it was on its way to 0.05
+    np.testing.assert_allclose(np.array(ours.steer)[first, 1], expected, atol=0.02)
+
+
 def crossing(generator):
     """Two cars on their way to about the same place."""
     angle, speed = generator.uniform(-np.pi, np.pi, 2), generator.uniform(5, 40, 2)
