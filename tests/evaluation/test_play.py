@@ -42,6 +42,19 @@ class LevelDecides(FirstSeatWins):
 
 
 @dataclass(frozen=True)
+class Shaped(FirstSeatWins):
+    """In training the second seat wins; as it is judged, the first."""
+
+    sign: int = -1
+
+    def judged(self):
+        return Shaped(sign=1)
+
+    def reward(self, level, state, actions):
+        return self.sign * super().reward(level, state, actions)
+
+
+@dataclass(frozen=True)
 class NobodyWins(FirstSeatWins):
     def reward(self, level, state, actions):
         return jnp.zeros(2)
@@ -54,6 +67,13 @@ def levels(count, seed=2):
 @partial(jax.jit, static_argnames=("env", "count"), compiler_options=QUICK)
 def play(env, a, b, count=8):
     return both_seats(jax.random.key(7), env, a, b, levels(count), STEPS)
+
+
+def test_games_are_played_as_they_are_judged() -> None:
+    np.testing.assert_array_equal(play(Shaped(), Guesser(0.5), Guesser(0.6)), [1, -1] * 4)
+    level = jax.tree.map(lambda x: x[0], levels(1))
+    recorded = episode(jax.random.key(0), Shaped(), level, Guesser(0.5), Guesser(0.6), STEPS)
+    assert int(recorded.outcome) == 1 and recorded.rewards[0].tolist() == [1, -1]
 
 
 def test_seats_are_swapped_on_every_second_level() -> None:
