@@ -3,8 +3,9 @@
 PYTHON ?= python3
 # An NVIDIA GPU is used where nvidia-smi answers; `make train CUDA=` stays on the CPU.
 CUDA ?= $(shell nvidia-smi -L >/dev/null 2>&1 && echo ,cuda)
-# What `make train` runs.
-TRAIN ?= train lasertag --preset tiny
+# What `make train` runs; `make train GAME=racing` for the other game.
+GAME ?= lasertag
+TRAIN ?= train $(GAME) --preset tiny
 
 BIN := .venv/bin
 VERSION := -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null
