@@ -181,7 +181,9 @@ def test_flags_are_those_of_where_a_frame_ended():
     road = track.along(level.center)
     after, *_, info = STEP(KEY, level, state, GAS)
     here = jax.vmap(car.origin)(after.cars)
-    assert not jax.vmap(place.on_grass, (None, 0))(road, here).any() and info["grass"].sum() == 0
+    assert (
+        not jax.vmap(place.on_grass, (None, 0))(place.surface(road), here).any() and info["grass"].sum() == 0
+    )
 
 
 def test_progress_adds_up_to_the_share_of_tiles():

@@ -22,7 +22,7 @@ def around(radius):
 
 
 CIRCLE, STAR = around(np.full(468, 100.0)), around(80 + 50 * np.cos(5 * ANGLE))
-grassy = jax.jit(jax.vmap(place.on_grass, (None, 0)))
+grassy = jax.jit(lambda track, at: jax.vmap(place.on_grass, (None, 0))(place.surface(track), at))
 against = jax.jit(place.backwards)
 
 

@@ -1,7 +1,7 @@
 """MultiCarRacing: two cars race each other around a closed road (paper, appendix C.2)."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -11,8 +11,8 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray, UInt8
 from maestro.config import Range
 from maestro.envs.base import Box, Info
 from maestro.envs.racing import car, collision, contact, levels, place, track
+from maestro.envs.racing.car import Car
 from maestro.envs.racing.levels import REPEAT, Level
-from maestro.envs.racing.track import Track
 from maestro.envs.racing.view import view
 from maestro.trees import Leaf, Tree
 
@@ -35,6 +35,25 @@ class State(PyTreeNode):
     seen: Tree  # uint8 [2, 84, 84, 9]; the pictures before the newest one
 
 
+class Ground(PyTreeNode):
+    """What a level means for its frames, computed once for all of a decision's."""
+
+    level: Tree
+    road: Tree  # a `Track`
+    surface: Leaf  # [2 N, 4, 2]; tiles, then kerbs
+
+    @classmethod
+    def of(cls, level: Level) -> "Ground":
+        """The ground of a level."""
+        road = track.along(level.center)
+        return cls(level, road, place.surface(road))
+
+    def touched(self, cars: Car) -> Bool[Array, "2 4 N"]:
+        """Which tiles each wheel of each car touches."""
+        tiles = self.surface[: self.road.beta.shape[0]]
+        return jax.vmap(lambda one: contact.touched(tiles, *car.wheels(one)))(cars)
+
+
 class Progress(PyTreeNode):
     """The frames of one decision."""
 
@@ -52,12 +71,6 @@ def controls(action: Float[Array, "2 3"]) -> Float[Array, "2 3"]:
     return jnp.clip(action, 0.0, 1.0) * jnp.array([[2.0, 1.0, 1.0]]) - jnp.array([[1.0, 0.0, 0.0]])
 
 
-def touched(road: Track, cars: Any) -> Bool[Array, "2 4 N"]:
-    """Which tiles each wheel of each car touches."""
-    tiles = track.tiles(road)
-    return jax.vmap(lambda c: contact.touched(tiles, *car.wheels(c)))(cars)
-
-
 def tile_rewards(
     visited: Bool[Array, "2 N"], new: Bool[Array, "2 N"], first: Bool[Array, ""]
 ) -> Float[Array, "2"]:
@@ -66,10 +79,10 @@ def tile_rewards(
     return jnp.sum(jnp.where(new, jnp.where(beaten, LAP / 2, LAP), 0.0), axis=1) / visited.shape[1]
 
 
-def observe(road: Track, level: Level, state: State) -> UInt8[Array, "2 84 84 3"]:
+def observe(ground: Ground, state: State) -> UInt8[Array, "2 84 84 3"]:
     """What the two drivers see; whoever looks is red."""
-    visited = state.visited.any(axis=0)
-    return jax.vmap(lambda ego: view(road, visited, level.half_side, state.cars, ego))(jnp.arange(2))
+    road, half_side, visited = ground.road, ground.level.half_side, state.visited.any(axis=0)
+    return jax.vmap(lambda ego: view(road, visited, half_side, state.cars, ego))(jnp.arange(2))
 
 
 @dataclass(frozen=True)
@@ -108,52 +121,53 @@ class Racing:
 
     def reset(self, key: PRNGKeyArray, level: Level) -> tuple[State, UInt8[Array, "2 84 84 12"]]:
         """Both cars beside the first tile's center; who is on which side is drawn from the key."""
-        road = track.along(level.center)
+        ground = Ground.of(level)
+        road = ground.road
         side = jnp.where(jax.random.bernoulli(key), APART, -APART) * jnp.array([1.0, -1.0])
         places = road.point[:1] + side[:, None] * road.normal[:1]
         cars = jax.vmap(car.start, (0, None))(places, road.beta[0])
         state = State(
             cars=cars,
-            touching=touched(road, cars).any(axis=2),
+            touching=ground.touched(cars).any(axis=2),
             visited=jnp.zeros((2, level.center.shape[0]), bool),
             frame=jnp.int32(0),
             astray=jnp.zeros(2, jnp.int32),
             seen=jnp.zeros((2, 84, 84, CHANNELS * (STACK - 1)), jnp.uint8),
         )
-        picture = observe(road, level, state)
+        picture = observe(ground, state)
         return state.replace(seen=jnp.tile(picture, STACK - 1)), jnp.tile(picture, STACK)
 
     def step(
         self, key: PRNGKeyArray, level: Level, state: State, actions: Float[Array, "2 3"]
     ) -> tuple[State, UInt8[Array, "2 84 84 12"], Float[Array, "2"], Bool[Array, ""], Bool[Array, ""], Info]:
         """One decision, held for 8 frames or until the game is over."""
-        road, none = track.along(level.center), jnp.zeros(2)
+        ground, none = Ground.of(level), jnp.zeros(2)
         first = jax.random.bernoulli(key)  # who wins a tie
         unseen = state.replace(seen=())  # pictures wait outside of the loop
         start = Progress(unseen, jnp.bool_(False), none, none, none, none, none)
 
         def frame(now: Progress, _: None) -> tuple[Progress, None]:
             over = now.over | (now.state.frame >= level.frames)
-            after = self.frame(road, level, now, controls(actions), first)
+            after = self.frame(ground, now, controls(actions), first)
             return jax.tree.map(lambda old, new: jnp.where(over, old, new), now, after), None
 
         end, _ = jax.lax.scan(frame, start, length=REPEAT)
-        picture = observe(road, level, end.state)
+        picture = observe(ground, end.state)
         obs = jnp.concatenate([state.seen, picture], axis=-1)
         truncated = (end.state.frame >= level.frames) & ~end.over
         info = {"score": end.score, "tiles": end.tiles, "grass": end.grass, "backwards": end.backwards}
         return end.state.replace(seen=obs[..., CHANNELS:]), obs, end.reward, end.over, truncated, info
 
-    def frame(self, road: Track, level: Level, now: Progress, actions: Array, first: Array) -> Progress:
+    def frame(self, ground: Ground, now: Progress, actions: Array, first: Array) -> Progress:
         """One fiftieth of a second; wheels are on the road, and tiles are reached, where a frame began."""
         state = now.state
         cars = collision.step(state.cars, actions, state.touching)
-        on = touched(road, state.cars)
+        on = ground.touched(state.cars)
         new = on.any(axis=1) & ~state.visited
         origin = jax.vmap(car.origin)(cars)
-        grass = jax.vmap(place.on_grass, (None, 0))(road, origin)
-        backwards = jax.vmap(place.backwards, (None, 0))(road, cars)
-        lost = (jnp.abs(origin) > level.half_side).any(axis=1)
+        grass = jax.vmap(place.on_grass, (None, 0))(ground.surface, origin)
+        backwards = jax.vmap(place.backwards, (None, 0))(ground.road, cars)
+        lost = (jnp.abs(origin) > ground.level.half_side).any(axis=1)
         score = jnp.where(lost, LOST, tile_rewards(state.visited, new, first) - COST)
         shaping = self.grass_penalty * grass + self.backwards_penalty * backwards
         astray = jnp.where(grass, state.astray + 1, 0)

@@ -17,14 +17,20 @@ def nearest(track: Track, place: Float[Array, "2"]) -> Int[Array, ""]:
     return jnp.argmin(jnp.sum(away * away, axis=1))
 
 
-def on_grass(track: Track, place: Float[Array, "2"]) -> Bool[Array, ""]:
+def surface(track: Track) -> Float[Array, "_ 4 2"]:
+    """All tiles, then their kerbs; in place of a kerb that is not there the tile once more."""
+    tiles = tracks.tiles(track)
+    return jnp.concatenate(
+        [tiles, jnp.where(tracks.kerbed(track)[:, None, None], tracks.kerbs(track), tiles)]
+    )
+
+
+def on_grass(surface: Float[Array, "_ 4 2"], place: Float[Array, "2"]) -> Bool[Array, ""]:
     """Whether a place, a hull's origin, is neither on a tile nor on a kerb.
 
     Wheels on a kerb have only the grip of grass, but a car on a kerb is not called off the road.
     """
-    tile = inside(tracks.tiles(track), place)
-    kerb = inside(tracks.kerbs(track), place) & tracks.kerbed(track)
-    return ~jnp.any(tile | kerb)
+    return ~jnp.any(inside(surface, place))
 
 
 def inside(shapes: Float[Array, "N 4 2"], place: Float[Array, "2"]) -> Bool[Array, " N"]:

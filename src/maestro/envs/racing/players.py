@@ -97,15 +97,10 @@ class Follower:
 
 @register_static
 @dataclass(frozen=True)
-class Blocker:
+class Blocker(Follower):
     """Drives likewise, but gets in the way of whoever is close behind, and at whoever is close ahead."""
 
-    limit: float = 45.0
     name: str = "blocker"
-
-    def start(self) -> Memory:
-        """The tile where it is."""
-        return jnp.int32(0)
 
     def act(self, key: PRNGKeyArray, memory: Memory, obs: Array, sight: Sight) -> tuple[Memory, Array]:
         """Toward where the other one is across the road."""
