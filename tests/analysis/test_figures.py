@@ -22,6 +22,7 @@ from maestro import games
 from maestro.analysis import crossplay, figures
 from maestro.analysis.figures import FigureError, Options, panels, style
 from maestro.analysis.figures.hyperparameters import escaped
+from maestro.analysis.figures.matrix import cell
 from maestro.evaluation import level_sets
 from maestro.evaluation.cross_play import Entrant, Play
 from maestro.methods import METHODS
@@ -189,6 +190,14 @@ def test_the_matrix_has_each_against_each_and_gaps_where_nobody_played(study):
             check(row, [robin(found, pair, row["method"], s, "return") for s in own])
 
 
+def test_a_cell_of_the_matrix_has_its_error_even_if_that_is_nothing_but_none_for_one_seed():
+    row = {"mean": 0.0, "standard_error": 0.0, "low_95": 0.0, "high_95": 0.0}
+    assert cell(row, Options()) == "0.00\n±0.00"
+    assert cell({**row, "standard_error": 0.25}, Options()) == "0.00\n±0.25"
+    nothing = dict.fromkeys(("standard_error", "low_95", "high_95"), np.nan)
+    assert cell({**row, **nothing}, Options(error="95")) == "0.00"
+
+
 def test_specialists_are_met_on_their_own_level_only(study):
     rows = figures.make("specialists", [study]).rows
     everyone = {**SEEDS, "dr-sp@one": 2, "dr-fsp@two": 2, "hunter": 1}
@@ -290,6 +299,19 @@ def test_the_gallery_shows_what_was_served_at_the_start_in_the_middle_and_at_the
     side = shown.shape[0] // 2
     middles = [shown[side // 2 + side * (i // 4), side // 2 + side * (i % 4), 0] for i in range(8)]
     assert middles == [5 * number for number in range(8, 16)]
+
+
+@pytest.mark.parametrize("name", ["emergent", "pairs", "gallery"])
+def test_specialists_are_drawn_only_if_asked_for_or_alone(tmp_path, name):
+    games.find("figure_studies:DRAWN")
+    write_run(tmp_path / "special", "dr-sp", level="# one\nx\n")
+    label = "dr-sp@file"  # whose level is a text
+    assert {row["method"] for row in figures.make(name, [tmp_path]).rows} == {label}
+    write_run(tmp_path / "general", "dr-sp")
+    assert {row["method"] for row in figures.make(name, [tmp_path]).rows} == {"dr-sp"}
+    asked = Options(methods=(label, "dr-sp"))
+    assert {row["method"] for row in figures.make(name, [tmp_path], asked).rows} == {label, "dr-sp"}
+    assert {row["method"] for row in figures.make("hyperparameters", [tmp_path]).rows} == {label, "dr-sp"}
 
 
 def test_settings_that_runs_share_stand_in_one_column(tmp_path):

@@ -19,6 +19,7 @@ from maestro.runs.crowd import joined_by
 
 TABLE_1 = np.array([[0.6, 0.1, 0.4, 0.2], [0.1, 0.5, 0.4, 0.3], [0.2, 0.4, 0.4, 0.4]])
 ABOUT = {"run": "first", "game": "race", "method": "maestro", "score": "max_mc"}
+NAMES = ("update 0", "update 3", "update 6"), ("a", "b", "c", "d")
 ABOUT = {**ABOUT, "dice": 3, "rollouts": 8, "steps": 16}
 
 
@@ -148,6 +149,24 @@ def test_the_words_below_say_what_was_measured_and_what_is_not_known() -> None:
     assert "Regret (MaxMC) over 8 rollouts of 16 steps" in told and "0.40 where they meet" in told
     assert "highest cell, 0.60; gap 0.20, split-half 0.20." in told
     assert "gap unknown" in caption([survey(TABLE_1 * np.nan)], [("x", made(TABLE_1 * np.nan))])
+
+
+def test_the_words_below_say_in_how_many_seeds_a_number_is_known() -> None:
+    holes = np.full((3, 4), np.nan)
+    blind = made()
+    blind = Landscape(blind.student, *NAMES, TABLE_1, np.stack([TABLE_1, holes]), blind.episodes)
+    told = caption([survey(TABLE_1)], [("x", made()), ("y", blind)])
+    assert "gap 0.20, split-half 0.20 (known in 1); means of 2 seeds." in told
+
+
+def test_a_few_estimates_below_0_do_not_stretch_the_scale() -> None:
+    lower = np.where(TABLE_1 == 0.5, -3.0, TABLE_1)
+    for scores, ends, pointed in ((TABLE_1, (0.1, 0.6), "neither"), (lower, (0.0, 0.6), "min")):
+        figure = draw([survey(scores)]).picture
+        image = figure.axes[0].get_images()[0]
+        assert image.get_clim() == ends and image.colorbar.extend == pointed
+    below = draw([survey(-1 - TABLE_1)]).picture.axes[0].get_images()[0]
+    assert below.get_clim() == (-1.6, -1.1)
 
 
 @pytest.mark.parametrize("warmup, interval, total", list(itertools.product((0, 2, 3), (1, 3), (3, 7))))

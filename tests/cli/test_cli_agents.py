@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +12,11 @@ import pytest
 
 from ledger import AGENT, Always, certain
 from maestro import cli
+from maestro import games as known_games
 from maestro.config import TINY
 from maestro.evaluation import table
 from maestro.games import Game, shipped
+from maestro.methods import METHODS
 from maestro.runs import agent_file, entrants, players
 from maestro.runs import folder as run_folder
 from probes import RockPaperScissors
@@ -51,16 +54,20 @@ def a_run(path, config, actions):
         agent_file.save(file, config, certain(action, 0.1), {"seed": seed, "updates": 30})
 
 
-def games(seed, other, level, wins, draws, losses):
-    """A row: maestro against dr-sp."""
+def games(seed, other, level, wins, draws, losses, a="maestro", b="dr-sp"):
+    """A row: maestro against dr-sp, or two others."""
     count = wins + draws + losses
     mean = (wins - losses) / count
-    row = {"updates": 0, "a": "maestro", "a_seed": seed, "b": "dr-sp", "b_seed": other, "level": level}
+    row = {"updates": 0, "a": a, "a_seed": seed, "b": b, "b_seed": other, "level": level}
     counts = {"episodes": count, "wins": wins, "draws": draws, "losses": losses}
     return {**row, "seat": 0, **counts, "a_return": mean, "b_return": -mean, "length": 1.0}
 
 
-ROWS = [games(5, 5, "x", 4, 0, 0), games(5, 6, "y", 1, 1, 0), games(6, 5, "x", 0, 0, 4)]
+PLAYED = {
+    "crossplay/test": [games(5, 5, "x", 4, 0, 0), games(5, 6, "y", 1, 1, 0), games(6, 5, "x", 0, 0, 4)],
+    "crossplay/special": [games(5, 5, "x", 4, 0, 0, b="dr-sp@mine")],
+    "evaluate/test/games": [games(5, 0, "x", 1, 0, 3, a, "rock") for a in ACTIONS],
+}
 
 
 @pytest.fixture
@@ -71,10 +78,11 @@ def study(tmp_path):
         a_run(path / "runs" / method, replace(CONFIG, method=method), actions)
     level = GAME.levels.to_text(RockPaperScissors().sample_level(jax.random.key(0)), "mine")
     a_run(path / "runs" / "dr-sp@mine", replace(CONFIG, method="dr-sp", level=f"{level}\n"), (0, 0))
-    (path / "crossplay" / "test").mkdir(parents=True)
-    (path / "crossplay" / "test" / "plan.json").write_text(json.dumps({"levels": "test"}))
-    columns = table.of({name: [row[name] for row in ROWS] for name in table.COLUMNS})
-    (path / "crossplay" / "test" / "table.csv").write_text(table.to_csv(columns))
+    for name, rows in PLAYED.items():
+        (path / name).mkdir(parents=True)
+        (path / name / "plan.json").write_text(json.dumps({"levels": "test"}))
+        columns = table.of({name: [row[name] for row in rows] for name in table.COLUMNS})
+        (path / name / "table.csv").write_text(table.to_csv(columns))
     return path
 
 
@@ -98,14 +106,23 @@ def test_the_first_seed_of_each_method_is_shipped_in_half_precision(package):
     assert {name: card[name] for name in told} == told and card["study"] == "study"
 
 
-def test_a_card_says_how_the_agent_does_against_each_other_method(package):
+def test_a_card_says_how_the_agent_does_against_each_other_generalist_and_script(package):
     results = {name: card["results"] for name, card in shipped.cards(GAME.name).items()}
-    about = {"levels": "test", "games": 6, "seeds": 2, "drawn": 0.1667}
-    assert results["maestro"] == [
-        {"opponent": "dr-sp", **about, "won": 0.8333, "lost": 0.0, "return": 0.8333}
-    ]
-    about = {"levels": "test", "games": 8, "seeds": 2, "drawn": 0.0}
-    assert results["dr-sp"] == [{"opponent": "maestro", **about, "won": 0.5, "lost": 0.5, "return": 0.0}]
+    (first, hunted), (second, _) = results["maestro"], results["dr-sp"]
+    about = {"levels": "test", "games": 6, "seeds": 2, "drawn": 0.1667, "won": 0.8333, "lost": 0.0}
+    low, high = first.pop("return_95")
+    assert first == {"opponent": "dr-sp", **about, "return": 0.75}
+    assert high - 0.75 == pytest.approx(0.75 - low) == pytest.approx(12.706 * 0.25, rel=0.05)  # two seeds
+    about = {"levels": "test", "games": 8, "seeds": 2, "drawn": 0.0, "won": 0.5, "lost": 0.5}
+    assert {name: second[name] for name in about} == about and second["opponent"] == "maestro"
+    about = {"levels": "test", "games": 4, "seeds": 1, "won": 0.25, "drawn": 0.0, "lost": 0.75}
+    assert hunted == {"opponent": "rock", **about, "return": -0.5, "return_95": None}
+
+
+def test_a_card_has_the_mean_over_all_other_methods_with_its_interval_over_their_seeds(package):
+    (standing,) = shipped.cards(GAME.name)["maestro"]["standings"]
+    low, high = standing.pop("return_95")
+    assert standing == {"levels": "test", "opponents": 1, "return": 0.75} and low < 0.75 < high
 
 
 def test_an_agent_is_not_shipped_over_another(study, package):
@@ -115,17 +132,34 @@ def test_an_agent_is_not_shipped_over_another(study, package):
 
 def test_they_are_listed_with_how_they_were_trained_and_how_they_do(package, capsys):
     code, out, _ = call(capsys, "agents", *OPTION)
-    rows = {line.split()[0]: " ".join(line.split()) for line in out.splitlines()}
-    assert code == 0 and list(rows) == ["agent", "dr-sp", "maestro"]
-    assert rows["maestro"] == "maestro maestro 30 122,880 5 (first of 2) 100 test +0.83"
+    head, *rows = [line.split() for line in out.partition("\n\n")[0].splitlines()]
+    assert code == 0 and head == ["agent", "updates", "steps", "on", "test"]
+    assert [row[:4] for row in rows] == [
+        ["dr-sp", "30", "122,880", "+0.00"],
+        ["maestro", "30", "122,880", "+0.75"],
+    ]
+    assert "95 % interval over their seeds" in out and "not the\nbest one" in out
     assert json.loads(call(capsys, "agents", *OPTION, "--json")[1]) == shipped.cards(GAME.name)
+
+
+def test_a_list_of_agents_with_different_levels_has_all_of_them(package, capsys):
+    path = package / GAME.name / "dr-sp.json"
+    card = json.loads(path.read_text())
+    card["standings"] = [{"levels": "caves", "return": -0.5, "return_95": None}]
+    path.write_text(json.dumps(card))
+    head, first, second = call(capsys, "agents", *OPTION)[1].splitlines()[:3]
+    assert head.split()[3:] == ["on", "caves", "on", "test"]
+    assert first.split()[3:] == ["-0.50"] and second.split()[3] == "+0.75"
 
 
 def test_one_of_them_is_told_in_full(package, capsys):
     code, out, _ = call(capsys, "agents", "Maestro", *OPTION)
     assert code == 0 and out.startswith("agent: maestro\nmethod: maestro\nupdates: 30\n")
-    assert out.splitlines()[-1].split() == ["dr-sp", "test", "6", "0.83", "0.17", "0.00", "+0.83"]
-    assert "precision: float16" in out and "study: study" in out
+    assert "mean return on test: +0.75 (" in out and "seed: 5, the first of 2" in out
+    *_, other, hunter = [line.split() for line in out.splitlines()]
+    assert other[:7] == ["dr-sp", "test", "6", "0.83", "0.17", "0.00", "+0.75"]
+    assert hunter == ["rock", "test", "4", "0.25", "0.00", "0.75", "-0.50"]
+    assert "stored as float16" in out and "study: study" in out
     card = json.loads(call(capsys, "agents", "maestro", *OPTION, "--json")[1])
     assert card == shipped.cards(GAME.name)["maestro"]
 
@@ -170,6 +204,43 @@ def test_a_script_comes_before_an_agent_and_an_agent_before_a_folder(package, tm
 
 
 def test_the_agents_of_this_version_are_what_their_cards_say():
+    assert set(METHODS) <= set(shipped.names("lasertag"))
     for folder in shipped.FOLDER.glob("*"):
         for name in shipped.names(folder.name):
             agent_file.load_params(shipped.FOLDER / folder.name / f"{name}.safetensors")
+
+
+def test_the_cards_of_this_version_tell_training_and_results_and_no_place_on_a_machine():
+    for name, card in shipped.cards("lasertag").items():
+        assert (card["method"], card["seed"], card["dtype"]) == (name, 0, "float16")
+        assert card["updates"] > 0 and card["seeds"] > 1 and "/" not in json.dumps(card)
+        assert {row["opponent"] for row in card["results"]} == {*shipped.names("lasertag"), "hunter"} - {name}
+        for row in card["results"]:
+            assert row["won"] + row["drawn"] + row["lost"] == pytest.approx(1, abs=2e-4)
+            assert row["won"] - row["lost"] == pytest.approx(row["return"], abs=2e-4)
+
+
+def test_on_every_set_of_levels_the_agents_that_come_along_have_met_each_other():
+    cards = shipped.cards("lasertag")
+    assert {tuple(row["levels"] for row in card["standings"]) for card in cards.values()} == {
+        ("generated:64", "test")
+    }
+    for card in cards.values():
+        for standing in card["standings"]:
+            own = [r["return"] for r in card["results"] if r["levels"] == standing["levels"]]
+            own = own[: standing["opponents"]]  # the scripted player is the last
+            assert np.mean(own) == pytest.approx(standing["return"], abs=2e-4)
+
+
+@pytest.mark.parametrize("where", [100_000, -1])
+def test_an_agent_of_this_version_with_a_flipped_bit_does_not_play(tmp_path, monkeypatch, where):
+    shutil.copytree(shipped.FOLDER / "lasertag", tmp_path / "lasertag")
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path)
+    path = tmp_path / "lasertag" / "maestro.safetensors"
+    game = known_games.known("lasertag")
+    assert players.find(game, "maestro").name
+    content = bytearray(path.read_bytes())
+    content[where] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="not the file that its card describes"):
+        players.find(game, "maestro")

@@ -13,6 +13,10 @@ from maestro.cli.table import Row, lines, width
 from maestro.games import DEFAULT
 
 Card = dict[str, Any]
+NOTES = """\
+on LEVELS: mean return against the other methods, each counting alike, with its
+95 % interval over their seeds. An agent is the first seed of its method, not the
+best one. More of one: maestro agents NAME. To see it play: maestro duel."""
 
 
 def main(arguments: list[str]) -> None:
@@ -54,28 +58,27 @@ def agents(
         return say(json.dumps(cards, indent=1))
     if not cards:
         return say(f"No agents of {found.name} come with this version; maestro train makes some.")
-    say("\n".join(lines([row(own, card) for own, card in cards.items()], width(), ("parameters", "steps"))))
+    rows = [row(own, card) for own, card in cards.items()]
+    empty = dict.fromkeys((column for one in rows for column in one), "")  # studies differ in their levels
+    shown = lines([empty | one for one in rows], width(), ("steps", "updates"))
+    say("\n".join([*shown, "", NOTES]))
 
 
 def row(name: str, card: Card) -> Row:
     """A line of the list."""
-    return {
-        "agent": name,
-        "method": str(card.get("method", "")),
-        "updates": number(card.get("updates")),
-        "steps": number(card.get("environment_steps")),
-        "seed": f"{number(card.get('seed'))} (first of {number(card.get('seeds'))})",
-        "parameters": number(card.get("parameters")),
-        "mean return": ", ".join(f"{levels} {mean:+.2f}" for levels, mean in means(card).items()),
-    }
+    trained = {"updates": number(card.get("updates")), "steps": number(card.get("environment_steps"))}
+    return {"agent": name, **trained} | {f"on {levels}": mean for levels, mean in standings(card).items()}
 
 
-def means(card: Card) -> dict[str, float]:
+def standings(card: Card) -> dict[str, str]:
     """The mean return against all others, each counting alike, for each set of levels."""
-    found: dict[str, list[float]] = {}
-    for result in card.get("results", []):
-        found.setdefault(result["levels"], []).append(result["return"])
-    return {levels: sum(returns) / len(returns) for levels, returns in found.items()}
+    return {standing["levels"]: interval(standing) for standing in card.get("standings", [])}
+
+
+def interval(result: Card) -> str:
+    """A mean return with its interval, where there is one."""
+    ends = result.get("return_95")
+    return f"{result['return']:+.2f}" + (f" ({ends[0]:+.2f} to {ends[1]:+.2f})" if ends else "")
 
 
 def number(value: Any) -> str:
@@ -85,18 +88,23 @@ def number(value: Any) -> str:
 
 def told(name: str, card: Card) -> list[str]:
     """All that a card says that a person wants to know."""
-    facts = {**row(name, card), "precision": str(card.get("dtype", "")), "study": str(card.get("study", ""))}
-    results = [
-        {
-            "against": result["opponent"],
-            "levels": result["levels"],
-            "games": number(result["games"]),
-            "won": f"{result['won']:.2f}",
-            "drawn": f"{result['drawn']:.2f}",
-            "lost": f"{result['lost']:.2f}",
-            "return": f"{result['return']:+.2f}",
-        }
-        for result in card.get("results", [])
-    ]
+    facts = {
+        "agent": name,
+        "method": str(card.get("method", "")),
+        "updates": number(card.get("updates")),
+        "trained steps": number(card.get("environment_steps")),
+        "seed": f"{number(card.get('seed'))}, the first of {number(card.get('seeds'))}",
+        "parameters": f"{number(card.get('parameters'))}, stored as {card.get('dtype', 'float32')}",
+        "study": str(card.get("study", "")),
+    }
+    facts |= {f"mean return on {levels}": mean for levels, mean in standings(card).items()}
     about = [f"{key}: {value}" for key, value in facts.items() if value]
-    return about + (["", *lines(results, width(), ("levels", "games"))] if results else [])
+    results = [met(result) for result in card.get("results", [])]
+    return about + (["", *lines(results, width(), ("games", "drawn"))] if results else [])
+
+
+def met(result: Card) -> Row:
+    """A line about one opponent."""
+    shares = {kind: f"{result[kind]:.2f}" for kind in ("won", "drawn", "lost")}
+    about = {"against": result["opponent"], "levels": result["levels"], "games": number(result["games"])}
+    return {**about, **shares, "return (95 %)": interval(result)}

@@ -10,12 +10,12 @@ from maestro.analysis.curves import Curve
 from maestro.analysis.figures import panels, style
 from maestro.analysis.figures.logs import by_label, points_of, pooled
 from maestro.analysis.figures.played import checked, summarized
-from maestro.analysis.figures.source import Made, Options, Row, Source, opened
+from maestro.analysis.figures.source import Made, Options, Row, Source, drawn
 
 
 def emergent(source: Source, options: Options) -> Made:
     """A panel for each statistic of the game's levels, a curve for each method."""
-    labels = by_label(opened(source, options))
+    labels = by_label(drawn(source, options))
     found = {name: [curriculum.level_statistics(run.folder) for run in own] for name, own in labels.items()}
     known = list(dict.fromkeys(name for runs in found.values() for run in runs for name in run))
     points = points_of(curve for runs in found.values() for run in runs for curve in run.values())

@@ -9,7 +9,7 @@ import numpy as np
 from maestro.analysis import curriculum
 from maestro.analysis.figures import style
 from maestro.analysis.figures.logs import by_label
-from maestro.analysis.figures.source import FigureError, Made, Options, Row, Run, Source, opened
+from maestro.analysis.figures.source import FigureError, Made, Options, Row, Run, Source, drawn
 from maestro.envs.base import Environment
 from maestro.runs import entrants
 from maestro.runs.entrants import Candidate
@@ -24,7 +24,7 @@ COLUMNS, FEW = 4, 3  # levels beside each other; so many methods have two lines 
 
 def gallery(source: Source, options: Options) -> Made:
     """A line of levels for each method, those of its first seed."""
-    labels = {label: runs[0] for label, runs in by_label(opened(source, options)).items()}
+    labels = {label: runs[0] for label, runs in by_label(drawn(source, options)).items()}
     count = COLUMNS * (2 if len(labels) <= FEW else 1)
     rows: list[Row] = []
     mosaics: dict[str, list[np.ndarray]] = {}

@@ -72,7 +72,7 @@ def picture(seeds: Seeds, title: str, below: str) -> Any:
     columns = 1 if len(seeds) <= 4 else 2
     height = sum(0.55 + 0.2 * min(40, len(seed.members)) for _, seed in seeds) / columns
     figure, axes = style.sheet(style.WIDTH, height + 0.7, -(-len(seeds) // columns), columns)
-    low, high = limits([seed.scores for _, seed in seeds])
+    low, high, beyond = limits([seed.scores for _, seed in seeds])
     for panel in axes.flat[len(seeds) :]:
         panel.set_visible(False)
     for panel, (name, seed) in zip(axes.flat, seeds, strict=False):
@@ -81,15 +81,18 @@ def picture(seeds: Seeds, title: str, below: str) -> Any:
             numbers(panel, seed.scores, low + 0.8 * (high - low))
         frames(panel, seed)
         panel.set_title(style.plain(name, 90 // columns), fontsize=8)
-    figure.colorbar(image, ax=axes, label="estimated regret", pad=0.01, fraction=0.03)
+    pointed = "min" if beyond else "neither"
+    figure.colorbar(image, ax=axes, label="estimated regret", pad=0.01, fraction=0.03, extend=pointed)
     return style.finish(figure, title, below)
 
 
-def limits(scores: list[np.ndarray]) -> tuple[float, float]:
-    """The lowest and the highest number that is known, a little apart if they are equal."""
+def limits(scores: list[np.ndarray]) -> tuple[float, float, bool]:
+    """(lowest, highest, whether any lie lower) of the scale, which a few estimates below 0 do not stretch."""
     found = np.concatenate([x[~np.isnan(x)] for x in scores])
     low, high = (float(found.min()), float(found.max())) if found.size else (0.0, 1.0)
-    return (low, high) if high > low else (low - 0.5, low + 0.5)
+    if low < 0 < high:
+        return 0.0, high, True
+    return (low, high, False) if high > low else (low - 0.5, low + 0.5, False)
 
 
 def heat_map(panel: Any, seed: Landscape, low: float, high: float) -> Any:
@@ -141,8 +144,8 @@ def caption(surveys: list[Survey], seeds: Seeds) -> str:
     told = surveys[0].about
     score = " or ".join(dict.fromkeys(WORDS.get(s.about["score"], s.about["score"]) for s in surveys))
     mean = averages(seed for _, seed in seeds)
-    values = {name: "unknown" if np.isnan(x["mean"]) else f"{x['mean']:.2f}" for name, x in mean.items()}
-    over = f", mean of {len(seeds)} seeds" * (len(seeds) > 1)
+    values = {name: told_of(x, len(seeds)) for name, x in mean.items()}
+    over = f"; means of {len(seeds)} seeds" * (len(seeds) > 1)
     more = f" The first {MOST} of {len(seeds)} seeds are shown." * (len(seeds) > MOST)
     how = f"{told['rollouts']} rollouts of {told['steps']} steps on generated levels, each seed's own"
     return (
@@ -150,3 +153,10 @@ def caption(surveys: list[Survey], seeds: Seeds) -> str:
         f"{values['independent']} where they meet; green: the highest cell, {values['joint']}; "
         f"gap {values['gap']}, split-half {values['split_gap']}{over}. Gray: no episode ended.{more}"
     )
+
+
+def told_of(mean: dict[str, Any], seeds: int) -> str:
+    """A mean over seeds, with their number where some of them do not know it."""
+    if np.isnan(mean["mean"]):
+        return "unknown"
+    return f"{mean['mean']:.2f}" + f" (known in {mean['seeds']})" * (mean["seeds"] < seeds)

@@ -55,5 +55,5 @@ def draw(figure: Any, axes: Any, rows: list[Row], names: list[str], options: Opt
 def cell(row: Row, options: Options) -> str:
     """The words of a cell."""
     digits = 2 if abs(row["mean"]) < 10 else 0
-    down, up = panels.ends(row, options.error)
-    return f"{row['mean']:z.{digits}f}" + (f"\n±{max(down, up):.{digits}f}" if up else "")
+    error = f"\n±{max(panels.ends(row, options.error)):.{digits}f}"
+    return f"{row['mean']:z.{digits}f}" + error * bool(np.isfinite(row["standard_error"]))

@@ -7,7 +7,7 @@ import numpy as np
 from maestro.analysis import curriculum
 from maestro.analysis.figures import panels, style
 from maestro.analysis.figures.logs import by_label, points_of, pooled
-from maestro.analysis.figures.source import Made, Options, Row, Run, Source, opened
+from maestro.analysis.figures.source import Made, Options, Row, Run, Source, drawn
 from maestro.evaluation.round_robin import mean_of
 
 COLUMNS = {
@@ -21,7 +21,7 @@ Courses = dict[str, list[curriculum.Course]]  # of the runs of a label, by the n
 
 def pairs(source: Source, options: Options) -> Made:
     """A line of panels for each method: co-players as areas, their buffers as curves."""
-    found = {label: courses(runs) for label, runs in by_label(opened(source, options)).items()}
+    found = {label: courses(runs) for label, runs in by_label(drawn(source, options)).items()}
     found = {label: own for label, own in found.items() if own["chosen"]}
     points = points_of(course for own in found.values() for course in own["chosen"])
     rows = [row for label, own in found.items() for row in rows_of(label, own, points)]

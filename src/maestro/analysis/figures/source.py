@@ -110,6 +110,13 @@ def opened(source: Source, options: Options) -> list[Run]:
     return [run for run in runs if not wanted or method_of(run) in wanted]
 
 
+def drawn(source: Source, options: Options) -> list[Run]:
+    """The runs that a picture shows: those asked for, else all but specialists, if there are any others."""
+    runs = opened(source, options)
+    others = [run for run in runs if "@" not in run.label]
+    return runs if options.methods or options.of else others or runs
+
+
 def open_run(path: Path) -> Run:
     """A run under its method's name, a specialist's with its level."""
     try:

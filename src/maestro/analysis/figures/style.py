@@ -118,7 +118,7 @@ def finish(figure: Any, title: str, caption: str) -> Any:
     """Title above, and below what was measured."""
     if title:
         figure.suptitle(plain(title, 200), fontsize=10, x=0.01, ha="left", weight="bold")
-    letters = max(40, int(figure.get_figwidth() * 20))
+    letters = max(40, int(figure.get_figwidth() * 18.5))  # fonts at few dots are a little wider
     lines = "\n".join(textwrap.wrap(plain(caption, 600), letters))
     figure.supxlabel(lines, fontsize=7, color="#555555", x=0.01, ha="left")
     return figure

@@ -70,7 +70,8 @@ def make_crossplay(study: Study, out: Path, step: Step, report: Report) -> None:
     scripts = players_of(study, entry.players)
     groups = {at or 0: groups_of(study, out, step.cohorts, at) | scripts for at in points}
     env = study.cohorts[0].config.environment
-    play = Play(env, levels_of(study, entry, entry.seed), entry.episodes, entry.seed, default_batch())
+    levels, batch = levels_of(study, entry, entry.seed), default_batch()
+    play = Play(env, levels, entry.episodes, entry.seed, batch, study.game.shares)
     found = crossplay.CrossPlay(study.game.name, play, groups)
     played(study, step, step.folder, found, report)
 
@@ -90,6 +91,7 @@ def make_ranking(study: Study, out: Path, step: Step, report: Report) -> None:
         level_sets.of_split(study.game, entry.split),
         entry.episodes,
         batch=default_batch(),
+        shares=study.game.shares,
     )
     opponents = players_of(study, study.game.splits[entry.split].opponents)
     groups = {0: groups_of(study, out, step.cohorts)}
@@ -104,6 +106,7 @@ def make_ranking(study: Study, out: Path, step: Step, report: Report) -> None:
     rows = [{"split": entry.split, **row} for row in standings.standings(games) if row["method"] in names]
     for row in rows:
         row.pop("normalized")
+        row |= {name: found["mean"] for name, found in row.pop("own").items()}
     write_file(step.folder / RANKING, to_csv(rows).encode())
 
 
