@@ -12,7 +12,7 @@ SRC = Path(__file__).parent.parent / "src"
 
 # Rooms import only from rooms above them; the nouns of the paper are one room.
 ROOMS = {
-    "config": "config settings toml imports trees cache",
+    "config": "config settings toml imports trees cache native",
     "envs": "envs",
     "agents": "agents",
     "games": "games",

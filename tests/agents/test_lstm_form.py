@@ -9,10 +9,10 @@ from pathlib import Path
 import jax
 import pytest
 
-from maestro import cache
+from maestro import cache, native
 from maestro.agents import lstm
 from maestro.agents.conv_lstm import ConvLSTM
-from maestro.agents.lstm import build, form, kernel
+from maestro.agents.lstm import form, kernel
 from maestro.games.lasertag import GAME
 from maestro.runs.build import experiment, lstm_form
 from maestro.settings import SettingsError
@@ -30,7 +30,7 @@ def compiler(tmp_path, monkeypatch):
     calls = tmp_path / "calls"
     monkeypatch.setenv("CUDA_HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    register = build.register  # a test may put another in its place
+    register = native.register  # a test may put another in its place
     register.cache_clear()
 
     def make(act: str, version: int = 1) -> None:
@@ -85,7 +85,7 @@ def test_what_the_kernel_cannot_do_is_said(monkeypatch, compiler, capability, hi
 
 
 def test_the_kernel_runs_where_it_can(monkeypatch, compiler):
-    monkeypatch.setattr(build, "register", lambda: "")
+    monkeypatch.setattr(native, "register", lambda library: "")
     hopper(monkeypatch)
     monkeypatch.delenv(form.VARIABLE, raising=False)
     assert lstm.choose(256, 128).told == "LSTM: Hopper kernel (this GPU can run it)"
@@ -120,55 +120,57 @@ def test_the_command_refuses_a_form_it_cannot_use(value, tmp_path):
 def test_a_library_is_built_once_for_each_version(compiler):
     make, calls = compiler
     make(WRITES)
-    first = build.library()
-    assert first.read_text() == "library\n" and build.library() == first
-    assert len(calls()) == 1 and str(build.SOURCE) in calls()[0] and "sm_90a" in calls()[0]
+    first = kernel.LIBRARY.path()
+    assert first.read_text() == "library\n" and kernel.LIBRARY.path() == first
+    assert len(calls()) == 1 and str(kernel.LIBRARY.source) in calls()[0] and "sm_90a" in calls()[0]
     make(WRITES, version=2)
-    assert build.library() != first and len(calls()) == 2
+    assert kernel.LIBRARY.path() != first and len(calls()) == 2
 
 
 def test_it_is_kept_where_only_the_user_can_write(compiler):
     compiler[0](WRITES)
-    folder = build.library().parent
+    folder = kernel.LIBRARY.path().parent
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     folder.chmod(0o770)
-    with pytest.raises(build.CannotBuild, match="others can write to"):
-        build.library()
+    with pytest.raises(native.CannotBuild, match="others can write to"):
+        kernel.LIBRARY.path()
 
 
 def test_what_fails_leaves_nothing_behind(compiler):
     compiler[0](f"{WRITES}; echo 'no such instruction' >&2; exit 1")
-    with pytest.raises(build.CannotBuild, match="nvcc failed: no such instruction"):
-        build.library()
+    with pytest.raises(native.CannotBuild, match="nvcc failed: no such instruction"):
+        kernel.LIBRARY.path()
     assert list(cache.private("kernels").iterdir()) == []
 
 
 def test_a_compiler_that_is_silent_or_slow_is_named(compiler, monkeypatch):
     compiler[0]("exit 3")
-    with pytest.raises(build.CannotBuild, match="it ended with 3"):
-        build.library()
+    with pytest.raises(native.CannotBuild, match="it ended with 3"):
+        kernel.LIBRARY.path()
     compiler[0]("exec sleep 5")
-    monkeypatch.setattr(build, "LONGEST", 0.3)
-    with pytest.raises(build.CannotBuild, match="timed out"):
-        build.library()
+    monkeypatch.setattr(native, "LONGEST", 0.3)
+    with pytest.raises(native.CannotBuild, match="timed out"):
+        kernel.LIBRARY.path()
 
 
 def test_without_a_compiler_the_reason_is_that(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CUDA_HOME", raising=False)
-    monkeypatch.setattr(build, "TOOLKIT", tmp_path / "nvcc")
-    with pytest.raises(build.CannotBuild, match="CUDA's compiler nvcc is not installed"):
-        build.library()
+    monkeypatch.setattr(native, "TOOLKIT", tmp_path / "nvcc")
+    with pytest.raises(native.CannotBuild, match="CUDA's compiler nvcc is not installed"):
+        kernel.LIBRARY.path()
 
 
 def test_a_library_that_cannot_be_loaded_is_no_failure(compiler):
     compiler[0](WRITES)
-    assert "invalid ELF header" in build.register() or "file too short" in build.register()
+    assert "invalid ELF header" in native.register(kernel.LIBRARY) or "file too short" in native.register(
+        kernel.LIBRARY
+    )
 
 
 def test_nobody_loads_half_a_library(compiler):
     compiler[0](f'{WRITES}; sleep 0.2; echo end >> "$2"')
-    code = "from maestro.agents.lstm import build; print(build.library().read_text().split())"
+    code = "from maestro.agents.lstm.kernel import LIBRARY; print(LIBRARY.path().read_text().split())"
     jobs = [
         subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)
     ]
@@ -176,8 +178,8 @@ def test_nobody_loads_half_a_library(compiler):
 
 
 def test_the_source_has_what_is_registered():
-    source = Path(build.SOURCE).read_text()
-    for symbol in kernel.SYMBOLS.values():
+    source = Path(kernel.LIBRARY.source).read_text()
+    for _, symbol in kernel.SYMBOLS:
         assert f"XLA_FFI_DEFINE_HANDLER_SYMBOL({symbol}," in source
     assert (
         f"constexpr int H = {kernel.UNITS}," in source and f"constexpr int NB = {kernel.SEQUENCES};" in source

@@ -9,7 +9,8 @@ from typing import Any
 
 import jax
 
-from maestro.agents.lstm import build, kernel, portable
+from maestro import native
+from maestro.agents.lstm import kernel, portable
 
 VARIABLE = "MAESTRO_LSTM"
 FORMS: dict[str, Any] = {"portable": portable, "kernel": kernel}
@@ -41,7 +42,7 @@ def obstacle(hidden: int, batch: int) -> str:
         return f"the kernel has {kernel.UNITS} units, and this network {hidden}"
     if batch % kernel.SEQUENCES:
         return f"the kernel takes multiples of {kernel.SEQUENCES} sequences, and a minibatch has {batch}"
-    return build.register()
+    return native.register(kernel.LIBRARY)
 
 
 def asked() -> str:

@@ -3,14 +3,19 @@
 It computes what `portable` does; its gates are kept in bfloat16 and not computed again.
 """
 
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from maestro.native import Library
+
 UNITS = 256  # the hidden size that it is written for
 SEQUENCES = 8  # a batch is a multiple of this
 FORWARD, BACKWARD = "maestro_lstm_forward", "maestro_lstm_backward"
-SYMBOLS = {FORWARD: "LstmForward", BACKWARD: "LstmBackward"}  # what the library calls them
+SYMBOLS = ((FORWARD, "LstmForward"), (BACKWARD, "LstmBackward"))
+LIBRARY = Library(Path(__file__).with_name("hopper.cu"), "90a", SYMBOLS)
 
 Shape = tuple[tuple[int, ...], jnp.dtype]
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from maestro.envs.racing import car as model
-from maestro.envs.racing import impulse
+from maestro.envs.racing import impulse, kernel
 from maestro.envs.racing.car import LIMIT, MAX_SPIN, MOTOR_IMPULSE, Car
 from maestro.envs.racing.manifold import PAIRS, REACH, Manifold, manifold, pivots
 
@@ -88,9 +88,23 @@ def touching(cars: Car, fast: Car) -> Car:
     """The rest of a frame for cars that may touch; `fast` are the cars with the velocities of free ones."""
     touch = manifold(cars)
     pairs = in_contact(cars, touch)
-    moved = jax.vmap(model.move)(with_velocities(fast, impulse.solve(pairs, velocities(fast))))
+    form = kernel if kernel.usable() else impulse
+    moved = jax.vmap(model.move)(with_velocities(fast, form.solve(pairs, velocities(fast))))
     gap = touch.gap + jnp.sum(pairs.rows[:, 2:4] * (places(moved) - places(cars))[None, None], axis=-1)
-    return shifted(moved, impulse.separate(pairs, gap))
+    return shifted(moved, form.separate(pairs, gap))
+
+
+def touching_if(near: Bool[Array, ""], cars: Car, fast: Car) -> Car:
+    """Likewise; a batch in which no two cars are near each other leaves it out."""
+    if kernel.usable():
+        return touching(cars, fast)  # kernels leave it out themselves, and a GPU need not ask
+    # A loop of at most one turn. What its turn uses has to change in it, or it would be computed beforehand.
+    _, _, after = jax.lax.while_loop(
+        lambda carry: carry[0],
+        lambda carry: (jnp.zeros_like(near), carry[2], touching(carry[1], carry[2])),
+        (near, cars, fast),
+    )
+    return after
 
 
 def step(cars: Car, actions: Float[Array, "2 3"], on_road: Bool[Array, "2 4"]) -> Car:
@@ -98,11 +112,5 @@ def step(cars: Car, actions: Float[Array, "2 3"], on_road: Bool[Array, "2 4"]) -
     fast = jax.vmap(model.accelerate)(cars, actions, on_road)
     away = cars.position[1] - cars.position[0]
     near = jnp.sum(away * away) < REACH * REACH
-    # A loop of at most one turn: a batch in which no two cars are near each other leaves it out. What
-    # its turn uses has to change in it, or it would be computed beforehand.
-    _, _, after = jax.lax.while_loop(
-        lambda carry: carry[0],
-        lambda carry: (jnp.zeros_like(near), carry[2], touching(carry[1], carry[2])),
-        (near, cars, fast),
-    )
+    after = touching_if(near, cars, fast)
     return jax.tree.map(lambda x, y: jnp.where(near, x, y), after, jax.vmap(model.move)(fast))

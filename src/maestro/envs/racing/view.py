@@ -10,7 +10,7 @@ import numpy as np
 from flax.struct import PyTreeNode
 from jaxtyping import Array, Bool, Float, Int, UInt8
 
-from maestro.envs.racing import raster
+from maestro.envs.racing import kernel, raster
 from maestro.envs.racing import track as tracks
 from maestro.envs.racing.car import HULL, WHEEL, Car, origin, turned, wheels
 from maestro.envs.racing.place import going
@@ -103,7 +103,8 @@ def picture(
     away = scene.shapes - place[None, None]
     row = ROW - ROWS * (away[..., 0] * up[0] + away[..., 1] * up[1])
     column = COLUMN + COLUMNS * (away[..., 0] * up[1] - away[..., 1] * up[0])
-    code = raster.topmost(jnp.stack([row, column], axis=-1), scene.codes)
+    topmost = kernel.topmost if kernel.usable() else raster.topmost
+    code = topmost(jnp.stack([row, column], axis=-1), scene.codes)
     code = jnp.where(code > 0, code, ground(place, up, scene.half_side))
     channels = []
     for shades in zip(*PALETTE, *colors, MEADOW, strict=True):

@@ -1,0 +1,372 @@
+// Two parts of racing that are long loops of little work, each as one kernel: impulses between cars that touch
+// (impulse.py), and what is on top at each pixel of a driver's view (raster.py). They compute what those files
+// do, in the same order; sums may be rounded differently.
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "xla/ffi/api/ffi.h"
+namespace ffi = xla::ffi;
+
+constexpr unsigned ALL = 0xffffffffu;
+constexpr int WARPS = 4;  // games in a block: a warp solves one
+
+// ---- impulses: lane l of a warp holds velocity l of 14, lanes beyond hold zeros ----
+constexpr int PAIRS = 6, ROWS = 5, LANES = 14, WHEELS = 8;
+constexpr float HUGE_SPEED = 1e6f;
+
+struct Constants {  // of impulse.py and car.py
+  float mass, frame, wheel_spin, wheel_mass, friction, slop, share, largest;
+  int sweeps, turns, box2d_turns;
+};
+
+__device__ __forceinline__ float sum(float x) {
+#pragma unroll
+  for (int o = 8; o > 0; o >>= 1) x += __shfl_xor_sync(ALL, x, o);  // both halves of a warp hold the same
+  return x;
+}
+__device__ __forceinline__ float clip(float x, float low, float high) { return fminf(fmaxf(x, low), high); }
+__device__ __forceinline__ float lightness(int lane, Constants c) {
+  const int i = lane % 7;
+  return lane >= LANES ? 0.f : i < 2 ? 1 / c.mass : i == 2 ? 1 / c.frame : 1 / c.wheel_spin;
+}
+__device__ __forceinline__ int wheel_of(int lane) {  // the number of the wheel whose spin a lane holds, or -1
+  return lane < LANES && lane % 7 >= 3 ? lane / 7 * 4 + lane % 7 - 3 : -1;
+}
+
+// Two impulses x >= 0 that leave speeds k x + b >= 0, a speed being 0 wherever an impulse is not.
+__device__ __forceinline__ void pressed(float k11, float k12, float k22, float b1, float b2, float& x1,
+                                        float& x2) {
+  const float det = k11 * k22 - k12 * k12, safe = det > 0 ? det : 1.f;
+  const float z1 = (k12 * b2 - k22 * b1) / safe, z2 = (k12 * b1 - k11 * b2) / safe;
+  const float y1 = -b1 / k11, y2 = -b2 / k22;
+  if (z1 >= 0 && z2 >= 0 && k11 * k11 < 1000 * det) {
+    x1 = z1, x2 = z2;
+  } else if (y1 >= 0 && k12 * y1 + b2 >= 0) {
+    x1 = y1, x2 = 0;
+  } else {
+    x1 = 0, x2 = y2 >= 0 && k12 * y2 + b1 >= 0 ? y2 : 0.f;
+  }
+}
+
+struct Motor {
+  float low, high;
+};
+
+// New friction at one point: as if the motor held, then with what it has.
+__device__ __forceinline__ void rubbed(const float* k, const float* free, float* x, int i, float grip, Motor m) {
+  float b = free[i], turn = free[4];
+#pragma unroll
+  for (int j = 0; j < 4; j++) {
+    if (j == i) continue;
+    b += k[i * ROWS + j] * x[j];
+    turn += k[4 * ROWS + j] * x[j];
+  }
+  const float k44 = k[4 * ROWS + 4], ki4 = k[i * ROWS + 4], kii = k[i * ROWS + i], c = ki4 / k44;
+  const float guess = clip(-(b - c * turn) / (kii - c * ki4), -grip, grip);
+  const float hold = clip(-(turn + ki4 * guess) / k44, m.low, m.high);
+  x[i] = clip(-(b + ki4 * hold) / kii, -grip, grip);
+  x[4] = hold;
+}
+
+// New impulses that keep both points apart: likewise.
+__device__ __forceinline__ void parted(const float* k, const float* free, float* x, const bool* active, Motor m) {
+  float b[2];
+#pragma unroll
+  for (int i = 0; i < 2; i++) {
+    const float* row = k + (2 + i) * ROWS;
+    b[i] = active[i] ? free[2 + i] + row[0] * x[0] + row[1] * x[1] : HUGE_SPEED;
+  }
+  const float turn = free[4] + k[4 * ROWS] * x[0] + k[4 * ROWS + 1] * x[1];
+  const float k22 = k[2 * ROWS + 2], k23 = k[2 * ROWS + 3], k33 = k[3 * ROWS + 3];
+  const float k24 = k[2 * ROWS + 4], k34 = k[3 * ROWS + 4], k44 = k[4 * ROWS + 4];
+  const float c0 = k24 / k44, c1 = k34 / k44;
+  float g0, g1;
+  pressed(k22 - c0 * k24, k23 - c0 * k34, k33 - c1 * k34, b[0] - c0 * turn, b[1] - c1 * turn, g0, g1);
+  const float hold = clip(-(turn + k24 * g0 + k34 * g1) / k44, m.low, m.high);
+  pressed(k22, k23, k33, b[0] + k24 * hold, b[1] + k34 * hold, x[2], x[3]);
+  x[4] = hold;
+}
+
+__device__ __forceinline__ float turning(float u, int lane) {  // of the wheel on its joint, on a wheel's lane
+  const float first = __shfl_sync(ALL, u, 2), second = __shfl_sync(ALL, u, 9);
+  return u - (lane < 7 ? first : second);
+}
+
+__global__ void __launch_bounds__(32 * WARPS)
+    solve_kernel(const float* rows, const bool* active, const float* wheel, const float* strength,
+                 const float* before, float* after, int games, Constants c) {
+  const int game = blockIdx.x * WARPS + threadIdx.x / 32, lane = threadIdx.x % 16;
+  const bool writes = threadIdx.x % 32 < LANES;
+  if (game >= games) return;
+  __shared__ float stiffness[WARPS][PAIRS * ROWS * ROWS];
+  float* k = stiffness[threadIdx.x / 32];
+  active += game * PAIRS * 2;
+  float u = lane < LANES ? before[game * LANES + lane] : 0.f;
+  bool on[PAIRS][2], any = false;
+#pragma unroll
+  for (int i = 0; i < PAIRS * 2; i++) any |= on[i / 2][i % 2] = active[i];
+  if (!any) {
+    if (writes) after[game * LANES + lane] = u;
+    return;
+  }
+  const float light = lightness(lane, c);
+  const int mine = wheel_of(lane);
+  const float low = mine < 0 ? 0.f : strength[game * 2 * WHEELS + mine];
+  const float high = mine < 0 ? 0.f : strength[game * 2 * WHEELS + WHEELS + mine];
+  float r[PAIRS][ROWS], part[PAIRS], goal[PAIRS], x[PAIRS][4];
+  Motor motor[PAIRS];
+  const float joint = turning(u, lane);  // every lane takes part; what depends on the lane is chosen after it
+  const float goals = mine < 0 ? 0.f : joint;
+#pragma unroll
+  for (int i = 0; i < PAIRS; i++) {
+#pragma unroll
+    for (int j = 0; j < ROWS; j++) {
+      r[i][j] = lane < LANES ? rows[((game * PAIRS + i) * ROWS + j) * LANES + lane] : 0.f;
+    }
+    part[i] = mine < 0 ? 0.f : wheel[(game * PAIRS + i) * WHEELS + mine];
+    motor[i] = {sum(part[i] * low), sum(part[i] * high)};
+    goal[i] = sum(part[i] * goals);
+#pragma unroll
+    for (int j = 0; j < ROWS; j++) {
+#pragma unroll
+      for (int l = 0; l <= j; l++) {
+        const float v = sum(r[i][j] * r[i][l] * light);
+        k[(i * ROWS + j) * ROWS + l] = v;
+        k[(i * ROWS + l) * ROWS + j] = v;
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < 4; j++) x[i][j] = 0;
+  }
+  __syncwarp();
+  const float joint_mass = 1 / (1 / c.wheel_spin + 1 / c.frame);
+  float motors = 0;
+  for (int sweep = 0; sweep < c.sweeps; sweep++) {
+#pragma unroll
+    for (int i = 0; i < PAIRS; i++) {
+      const float* ki = k + i * ROWS * ROWS;
+      float old[ROWS] = {x[i][0], x[i][1], x[i][2], x[i][3], sum(part[i] * motors)};
+      float free[ROWS], now[ROWS];
+#pragma unroll
+      for (int j = 0; j < ROWS; j++) {
+        free[j] = sum(r[i][j] * u) - (j == 4 ? goal[i] : 0.f);
+#pragma unroll
+        for (int l = 0; l < ROWS; l++) free[j] -= ki[j * ROWS + l] * old[l];
+        now[j] = old[j];
+      }
+      rubbed(ki, free, now, 0, c.friction * old[2], motor[i]);
+      rubbed(ki, free, now, 1, c.friction * old[3], motor[i]);
+      parted(ki, free, now, on[i], motor[i]);
+      float change = 0;
+#pragma unroll
+      for (int j = 0; j < ROWS; j++) change += (now[j] - old[j]) * r[i][j];
+      u += change * light;
+#pragma unroll
+      for (int j = 0; j < 4; j++) x[i][j] = now[j];
+      motors += (now[4] - old[4]) * part[i];
+      const float turn = turning(u, lane);
+      const float hold = mine < 0 ? 0.f : clip(motors - joint_mass * (turn - goals), low, high);
+      const float twist = hold - motors;
+      const float first = sum(lane < 7 ? twist : 0.f), second = sum(lane < 7 ? 0.f : twist);
+      u += lane == 2 ? -first / c.frame : lane == 9 ? -second / c.frame : twist / c.wheel_spin;
+      motors = hold;
+    }
+  }
+  if (writes) after[game * LANES + lane] = u;
+}
+
+__global__ void __launch_bounds__(32 * WARPS)
+    separate_kernel(const float* rows, const bool* active, const float* gap, float* out, int games, Constants c) {
+  const int game = blockIdx.x * WARPS + threadIdx.x / 32, lane = threadIdx.x % 16;
+  const bool writes = threadIdx.x % 32 < LANES;
+  if (game >= games) return;
+  const float light = lightness(lane, c);
+  float by = 0, along[PAIRS][2], gaps[PAIRS][2], share[PAIRS][2], both[PAIRS];
+  bool on[PAIRS][2];
+  bool deep = false;
+#pragma unroll
+  for (int i = 0; i < PAIRS; i++) {
+#pragma unroll
+    for (int p = 0; p < 2; p++) {
+      on[i][p] = active[(game * PAIRS + i) * 2 + p];
+      gaps[i][p] = gap[(game * PAIRS + i) * 2 + p];
+      deep |= on[i][p] && gaps[i][p] < -3 * c.slop;
+    }
+  }
+  if (deep) {
+#pragma unroll
+    for (int i = 0; i < PAIRS; i++) {
+#pragma unroll
+      for (int p = 0; p < 2; p++) {
+        along[i][p] = lane < LANES ? rows[((game * PAIRS + i) * ROWS + 2 + p) * LANES + lane] : 0.f;
+      }
+      both[i] = sum(along[i][0] * along[i][1] * light);
+      const bool wheels =
+          __any_sync(ALL, wheel_of(lane) >= 0 && (along[i][0] != 0.f || along[i][1] != 0.f));
+#pragma unroll
+      for (int p = 0; p < 2; p++) {
+        const float give = sum(along[i][p] * along[i][p] * light);
+        const float slow = (float)c.turns / c.box2d_turns * (give + 1 / c.wheel_mass);
+        share[i][p] = on[i][p] ? c.share / (wheels ? slow : give) : 0.f;
+      }
+    }
+    for (int turn = 0; turn < c.turns && deep; turn++) {
+#pragma unroll
+      for (int i = 0; i < PAIRS; i++) {
+        const float most = c.largest / c.share;
+        float over[2];
+#pragma unroll
+        for (int p = 0; p < 2; p++) over[p] = -c.slop - gaps[i][p] - sum(along[i][p] * by);
+        const float first = clip(share[i][0] * over[0], 0.f, most * share[i][0]);
+        const float second = clip(share[i][1] * (over[1] - both[i] * first), 0.f, most * share[i][1]);
+        by += (first * along[i][0] + second * along[i][1]) * light;
+      }
+      deep = false;
+#pragma unroll
+      for (int i = 0; i < PAIRS * 2; i++) {
+        const float now = gaps[i / 2][i % 2] + sum(along[i / 2][i % 2] * by);
+        deep |= on[i / 2][i % 2] && now < -3 * c.slop;
+      }
+    }
+  }
+  if (writes) out[game * LANES + lane] = by;
+}
+
+// ---- a picture: a block for each, a thread for each column, a bit for each row ----
+constexpr int SIDE = 84, WORD = 28, WORDS = SIDE / WORD, PLANES = 4, THREADS = 96, MOST = 4096;
+
+__device__ __forceinline__ uint32_t upto(int row, int word) {  // ones for the rows before this one
+  return (1u << min(max(row - WORD * word, 0), WORD)) - 1u;
+}
+
+__global__ void __launch_bounds__(THREADS)
+    topmost_kernel(const float* shapes, const int* codes, uint8_t* out, int count) {
+  __shared__ uint32_t seen[MOST / 32];
+  shapes += (int64_t)blockIdx.x * count * 8;
+  codes += (int64_t)blockIdx.x * count;
+  out += (int64_t)blockIdx.x * SIDE * SIDE;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, words = (count + 31) / 32;
+  for (int w = warp; w < words; w += THREADS / 32) {
+    const int s = w * 32 + lane;
+    bool visible = s < count && codes[s] > 0;
+    if (visible) {
+      const float4 a = ((const float4*)(shapes + s * 8))[0], b = ((const float4*)(shapes + s * 8))[1];
+      visible = fminf(fminf(a.x, a.z), fminf(b.x, b.z)) <= SIDE - 1 &&
+                fmaxf(fmaxf(a.x, a.z), fmaxf(b.x, b.z)) >= 0 &&
+                fminf(fminf(a.y, a.w), fminf(b.y, b.w)) <= SIDE - 1 &&
+                fmaxf(fmaxf(a.y, a.w), fmaxf(b.y, b.w)) >= 0;
+    }
+    const uint32_t bits = __ballot_sync(ALL, visible);
+    if (lane == 0) seen[w] = bits;
+  }
+  __syncthreads();
+  const float at = threadIdx.x;
+  uint32_t plane[PLANES][WORDS] = {};
+  for (int w = 0; w < words; w++) {
+    for (uint32_t bits = seen[w]; bits; bits &= bits - 1) {
+      const int s = w * 32 + __ffs(bits) - 1, code = codes[s];
+      const float4 p = ((const float4*)(shapes + s * 8))[0], q = ((const float4*)(shapes + s * 8))[1];
+      const float row[4] = {p.x, p.z, q.x, q.z}, column[4] = {p.y, p.w, q.y, q.w};
+      float low = INFINITY, high = -INFINITY;
+#pragma unroll
+      for (int a = 0; a < 4; a++) {
+#pragma unroll
+        for (int b = a + 1; b < 4; b++) {
+          if ((column[a] <= at) != (column[b] <= at)) {
+            const float where = row[a] + (at - column[a]) * ((row[b] - row[a]) / (column[b] - column[a]));
+            low = fminf(low, where);
+            high = fmaxf(high, where);
+          }
+        }
+      }
+      const int begin = (int)fminf(fmaxf(ceilf(low), 0.f), (float)SIDE);
+      const int end = (int)fminf(fmaxf(floorf(high) + 1, 0.f), (float)SIDE);
+#pragma unroll
+      for (int v = 0; v < WORDS; v++) {
+        const uint32_t mask = upto(end, v) & ~upto(begin, v);
+#pragma unroll
+        for (int n = 0; n < PLANES; n++) {
+          plane[n][v] = code >> n & 1 ? plane[n][v] | mask : plane[n][v] & ~mask;
+        }
+      }
+    }
+  }
+  if (threadIdx.x >= SIDE) return;
+#pragma unroll
+  for (int v = 0; v < WORDS; v++) {
+    for (int r = 0; r < WORD; r++) {
+      uint32_t code = 0;
+#pragma unroll
+      for (int n = 0; n < PLANES; n++) code |= (plane[n][v] >> r & 1) << n;
+      out[(v * WORD + r) * SIDE + threadIdx.x] = code;
+    }
+  }
+}
+
+// ---- what XLA calls; leading axes are games or pictures ----
+using Any = ffi::AnyBuffer;
+using Out = ffi::Result<ffi::AnyBuffer>;
+template <typename T>
+static T* data(Any b) {
+  return (T*)b.untyped_data();
+}
+static ffi::Error done() {
+  const cudaError_t e = cudaGetLastError();
+  return e == cudaSuccess ? ffi::Error::Success() : ffi::Error::Internal(cudaGetErrorString(e));
+}
+static Constants constants(ffi::Span<const float> f) {
+  return {f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], (int)f[8], (int)f[9], (int)f[10]};
+}
+static ffi::Error solve(cudaStream_t st, Any rows, Any active, Any wheel, Any strength, Any before, Out after,
+                        ffi::Span<const float> facts) {
+  const int games = before.element_count() / LANES;
+  if (facts.size() != 11 || (int64_t)rows.element_count() != (int64_t)games * PAIRS * ROWS * LANES)
+    return ffi::Error::InvalidArgument("racing: six pairs of shapes, five rows, fourteen velocities");
+  solve_kernel<<<(games + WARPS - 1) / WARPS, 32 * WARPS, 0, st>>>(
+      data<float>(rows), data<bool>(active), data<float>(wheel), data<float>(strength), data<float>(before),
+      data<float>(*after), games, constants(facts));
+  return done();
+}
+static ffi::Error separate(cudaStream_t st, Any rows, Any active, Any gap, Out by, ffi::Span<const float> facts) {
+  const int games = by->element_count() / LANES;
+  if (facts.size() != 11 || (int64_t)rows.element_count() != (int64_t)games * PAIRS * ROWS * LANES)
+    return ffi::Error::InvalidArgument("racing: six pairs of shapes, five rows, fourteen velocities");
+  separate_kernel<<<(games + WARPS - 1) / WARPS, 32 * WARPS, 0, st>>>(
+      data<float>(rows), data<bool>(active), data<float>(gap), data<float>(*by), games, constants(facts));
+  return done();
+}
+static ffi::Error topmost(cudaStream_t st, Any shapes, Any codes, Out out) {
+  const int count = codes.dimensions().back();
+  const int pictures = codes.element_count() / count;
+  if (count > MOST) return ffi::Error::InvalidArgument("racing: at most 4096 shapes in a picture");
+  topmost_kernel<<<pictures, THREADS, 0, st>>>(data<float>(shapes), data<int>(codes), data<uint8_t>(*out), count);
+  return done();
+}
+XLA_FFI_DEFINE_HANDLER_SYMBOL(RacingSolve, solve,
+                              ffi::Ffi::Bind()
+                                  .Ctx<ffi::PlatformStream<cudaStream_t>>()
+                                  .Arg<Any>()
+                                  .Arg<Any>()
+                                  .Arg<Any>()
+                                  .Arg<Any>()
+                                  .Arg<Any>()
+                                  .Ret<Any>()
+                                  .Attr<ffi::Span<const float>>("facts"),
+                              {ffi::Traits::kCmdBufferCompatible});
+XLA_FFI_DEFINE_HANDLER_SYMBOL(RacingSeparate, separate,
+                              ffi::Ffi::Bind()
+                                  .Ctx<ffi::PlatformStream<cudaStream_t>>()
+                                  .Arg<Any>()
+                                  .Arg<Any>()
+                                  .Arg<Any>()
+                                  .Ret<Any>()
+                                  .Attr<ffi::Span<const float>>("facts"),
+                              {ffi::Traits::kCmdBufferCompatible});
+XLA_FFI_DEFINE_HANDLER_SYMBOL(RacingTopmost, topmost,
+                              ffi::Ffi::Bind()
+                                  .Ctx<ffi::PlatformStream<cudaStream_t>>()
+                                  .Arg<Any>()
+                                  .Arg<Any>()
+                                  .Ret<Any>(),
+                              {ffi::Traits::kCmdBufferCompatible});

@@ -1,0 +1,76 @@
+"""What `impulse` and `raster` compute, as kernels for NVIDIA GPUs: `kernel.cu`, through XLA.
+
+$MAESTRO_RACING=portable leaves them out. Where they cannot be built, a warning says why, once.
+"""
+
+import functools
+import logging
+import os
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, UInt8
+
+from maestro import native
+from maestro.envs.racing import impulse
+from maestro.envs.racing.car import FRAME, MASS, WHEEL_MASS, WHEEL_SPIN
+from maestro.envs.racing.raster import SIDE
+
+VARIABLE = "MAESTRO_RACING"
+SOLVE, SEPARATE, TOPMOST = "maestro_racing_solve", "maestro_racing_separate", "maestro_racing_topmost"
+SYMBOLS = ((SOLVE, "RacingSolve"), (SEPARATE, "RacingSeparate"), (TOPMOST, "RacingTopmost"))
+SOURCE = Path(__file__).with_name("kernel.cu")
+_i = impulse
+_turns = (_i.SWEEPS, _i.TURNS, _i.BOX2D_TURNS)
+FACTS = np.array(  # in the order of the kernels' `Constants`
+    [MASS, FRAME, WHEEL_SPIN, WHEEL_MASS, _i.FRICTION, _i.SLOP, _i.SHARE, _i.LARGEST, *_turns], np.float32
+)
+
+
+def library(capability: str) -> native.Library:
+    """The kernels for GPUs of a compute capability."""
+    return native.Library(SOURCE, capability.replace(".", ""), SYMBOLS)
+
+
+@functools.cache
+def obstacle(asked: str) -> str:
+    """Why the kernels cannot run, or nothing."""
+    if asked == "portable":
+        return f"${VARIABLE} says so"
+    if jax.default_backend() != "gpu":
+        return "there is no NVIDIA GPU"
+    capability = getattr(jax.devices()[0], "compute_capability", "")
+    if not isinstance(capability, str) or not capability.replace(".", "").isdigit():
+        return "this GPU is not NVIDIA's"
+    why = native.register(library(capability))
+    if why:
+        logging.getLogger("maestro").warning("racing without its kernels, many times slower: %s", why)
+    return why
+
+
+def usable() -> bool:
+    """Whether the kernels run here."""
+    return not obstacle(os.environ.get(VARIABLE, ""))
+
+
+def call(name: str, shape: tuple[int, ...], kind: type):
+    """A kernel as a function; `vmap` adds leading axes."""
+    return jax.ffi.ffi_call(name, jax.ShapeDtypeStruct(shape, kind), vmap_method="broadcast_all")
+
+
+def solve(pairs: impulse.Pairs, before: Float[Array, "14"]) -> Float[Array, "14"]:
+    """The velocities after all impulses."""
+    run = call(SOLVE, (14,), jnp.float32)
+    return run(pairs.rows, pairs.active, pairs.wheel, pairs.strength, before, facts=FACTS)
+
+
+def separate(pairs: impulse.Pairs, gap: Float[Array, "K 2"]) -> Float[Array, "14"]:
+    """How both cars are shifted out of each other."""
+    return call(SEPARATE, (14,), jnp.float32)(pairs.rows, pairs.active, gap, facts=FACTS)
+
+
+def topmost(shapes: Float[Array, "K 4 2"], codes: Int[Array, " K"]) -> UInt8[Array, "84 84"]:
+    """At each pixel the code of the last shape that covers it, else 0; corners are (row, column)."""
+    return call(TOPMOST, (SIDE, SIDE), jnp.uint8)(shapes, codes.astype(jnp.int32))

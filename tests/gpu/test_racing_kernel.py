@@ -1,0 +1,75 @@
+"""Racing's kernels beside their portable forms, on an NVIDIA GPU: `make test-gpu`."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from maestro.envs.racing import car as model
+from maestro.envs.racing import collision, impulse, kernel, manifold, raster, track, view
+from maestro.envs.racing.game import Racing
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture(autouse=True, scope="module")
+def gpu():
+    """Skip where the kernels cannot run, and say why."""
+    if why := kernel.obstacle(""):
+        pytest.skip(why)
+
+
+def thrown(number: int) -> model.Car:
+    """Pairs of cars close to each other, many of them overlapping, turning and sliding every way."""
+    random = np.random.default_rng(number)
+    position = np.zeros((number, 2, 2))
+    position[:, 1] = random.uniform(-1, 1, (number, 2)) * (2.6, 5.2)
+    angle = random.uniform(-np.pi, np.pi, (number, 2))
+    cars = jax.vmap(jax.vmap(model.start))(jnp.array(position, jnp.float32), jnp.array(angle, jnp.float32))
+    return cars.replace(
+        velocity=jnp.array(random.normal(0, 15, (number, 2, 2)), jnp.float32),
+        spin=jnp.array(random.normal(0, 2, (number, 2)), jnp.float32),
+        steer=jnp.array(random.uniform(-0.4, 0.4, (number, 2, 4)), jnp.float32),
+    )
+
+
+def test_impulses_and_shifts_are_those_of_the_portable_form():
+    @jax.jit
+    @jax.vmap
+    def both(cars):
+        touch = manifold.manifold(cars)
+        pairs, before = collision.in_contact(cars, touch), collision.velocities(cars)
+        forms = [(form.solve(pairs, before), form.separate(pairs, touch.gap)) for form in (impulse, kernel)]
+        return before, *forms
+
+    before, portable, fast = jax.tree.map(np.asarray, both(thrown(4096)))
+    assert np.abs(portable[0] - before).max() > 5 and np.abs(portable[1]).max() > 0.1
+    np.testing.assert_allclose(fast[0], portable[0], atol=2e-2)
+    assert np.quantile(np.abs(fast[0] - portable[0]), 0.999) < 1e-3
+    np.testing.assert_allclose(fast[1], portable[1], atol=1e-4)
+
+
+def test_pictures_are_those_of_the_portable_form():
+    env = Racing()
+
+    @jax.jit
+    @jax.vmap
+    def both(key, turn):
+        level = env.sample_level(key)
+        cars = env.reset(key, level)[0].cars
+        cars = cars.replace(heading=cars.heading + turn)
+        scene = view.scene(track.along(level.center), jnp.zeros(468, bool), level.half_side, cars)
+        shapes = 40 + 2 * (scene.shapes - cars.position[0][None, None])
+        return raster.topmost(shapes, scene.codes), kernel.topmost(shapes, scene.codes)
+
+    turns = jnp.linspace(-1, 1, 256)[:, None]
+    portable, fast = jax.tree.map(np.asarray, both(jax.random.split(jax.random.key(0), 256), turns))
+    assert len(np.unique(portable)) >= 8
+    assert np.mean(portable != fast) < 1e-5  # rounded differently at an edge
+
+
+def test_repeats_are_equal_to_the_bit():
+    cars = thrown(512)
+    step = jax.jit(jax.vmap(lambda one: collision.step(one, jnp.zeros((2, 3)), jnp.ones((2, 4), bool))))
+    first, again = (jax.tree.map(np.asarray, step(cars)) for _ in range(2))
+    jax.tree.map(np.testing.assert_array_equal, first, again)
