@@ -37,6 +37,26 @@ def patches(x: Array, kernel: int, stride: int) -> Array:
     return jnp.concatenate(seen, axis=-1)
 
 
+@jax.custom_vjp
+def product(patches: Array, matrix: Array) -> Array:
+    """A product summed in float32, whose gradients' products take operands of the same dtype again."""
+    return lstm.dot(patches, matrix)
+
+
+def _forward(patches: Array, matrix: Array) -> tuple[Array, tuple[Array, Array]]:
+    return lstm.dot(patches, matrix), (patches, matrix)
+
+
+def _backward(operands: tuple[Array, Array], gradient: Array) -> tuple[Array, Array]:
+    patches, matrix = operands
+    gradient = gradient.astype(patches.dtype)
+    rows, columns = (x.reshape(-1, x.shape[-1]) for x in (patches, gradient))
+    return lstm.dot(gradient, matrix.T).astype(patches.dtype), lstm.dot(rows.T, columns).astype(matrix.dtype)
+
+
+product.defvjp(_forward, _backward)
+
+
 @dataclass(frozen=True)
 class Convolutions:
     """Convolutions with ReLU over pictures of bytes, as products with patches; nothing is padded.
@@ -104,5 +124,5 @@ class Convolutions:
             dtype = layer["matrix"].dtype
             seen = patches(x, kernel, stride).astype(dtype)  # pictures stay bytes until here
             seen = (seen - MIDDLE) / MIDDLE if number == 0 else seen
-            x = nn.relu(lstm.plus(lstm.dot(seen, layer["matrix"]), layer["bias"])).astype(dtype)
+            x = nn.relu(lstm.plus(product(seen, layer["matrix"]), layer["bias"])).astype(dtype)
         return x.astype(jnp.float32).reshape(*obs.shape[:axes], -1)

@@ -10,10 +10,9 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray, UInt8
 
 from maestro.config import Range
 from maestro.envs.base import Box, Info
-from maestro.envs.racing import car, collision, contact, levels, place, track
+from maestro.envs.racing import car, collision, contact, levels, place, track, view
 from maestro.envs.racing.car import Car
 from maestro.envs.racing.levels import REPEAT, Level
-from maestro.envs.racing.view import view
 from maestro.trees import Leaf, Tree
 
 STACK = 4  # pictures in an observation, the newest last
@@ -81,8 +80,7 @@ def tile_rewards(
 
 def observe(ground: Ground, state: State) -> UInt8[Array, "2 84 84 3"]:
     """What the two drivers see; whoever looks is red."""
-    road, half_side, visited = ground.road, ground.level.half_side, state.visited.any(axis=0)
-    return jax.vmap(lambda ego: view(road, visited, half_side, state.cars, ego))(jnp.arange(2))
+    return view.both(ground.road, state.visited.any(axis=0), ground.level.half_side, state.cars)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 // Two parts of racing that are long loops of little work, each as one kernel: impulses between cars that touch
-// (impulse.py), and what is on top at each pixel of a driver's view (raster.py). They compute what those files
-// do, in the same order; sums may be rounded differently.
+// (impulse.py), and what two drivers see (view.py and raster.py). They compute what those files do, in the same
+// order; sums may be rounded differently.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -34,12 +34,14 @@ __device__ __forceinline__ int wheel_of(int lane) {  // the number of the wheel 
   return lane < LANES && lane % 7 >= 3 ? lane / 7 * 4 + lane % 7 - 3 : -1;
 }
 
+__device__ __forceinline__ float over(float a, float b) { return __fdividef(a, b); }  // off by 2 ulp, quick
+
 // Two impulses x >= 0 that leave speeds k x + b >= 0, a speed being 0 wherever an impulse is not.
 __device__ __forceinline__ void pressed(float k11, float k12, float k22, float b1, float b2, float& x1,
                                         float& x2) {
   const float det = k11 * k22 - k12 * k12, safe = det > 0 ? det : 1.f;
-  const float z1 = (k12 * b2 - k22 * b1) / safe, z2 = (k12 * b1 - k11 * b2) / safe;
-  const float y1 = -b1 / k11, y2 = -b2 / k22;
+  const float z1 = over(k12 * b2 - k22 * b1, safe), z2 = over(k12 * b1 - k11 * b2, safe);
+  const float y1 = over(-b1, k11), y2 = over(-b2, k22);
   if (z1 >= 0 && z2 >= 0 && k11 * k11 < 1000 * det) {
     x1 = z1, x2 = z2;
   } else if (y1 >= 0 && k12 * y1 + b2 >= 0) {
@@ -62,10 +64,10 @@ __device__ __forceinline__ void rubbed(const float* k, const float* free, float*
     b += k[i * ROWS + j] * x[j];
     turn += k[4 * ROWS + j] * x[j];
   }
-  const float k44 = k[4 * ROWS + 4], ki4 = k[i * ROWS + 4], kii = k[i * ROWS + i], c = ki4 / k44;
-  const float guess = clip(-(b - c * turn) / (kii - c * ki4), -grip, grip);
-  const float hold = clip(-(turn + ki4 * guess) / k44, m.low, m.high);
-  x[i] = clip(-(b + ki4 * hold) / kii, -grip, grip);
+  const float k44 = k[4 * ROWS + 4], ki4 = k[i * ROWS + 4], kii = k[i * ROWS + i], c = over(ki4, k44);
+  const float guess = clip(over(c * turn - b, kii - c * ki4), -grip, grip);
+  const float hold = clip(over(-turn - ki4 * guess, k44), m.low, m.high);
+  x[i] = clip(over(-b - ki4 * hold, kii), -grip, grip);
   x[4] = hold;
 }
 
@@ -80,10 +82,10 @@ __device__ __forceinline__ void parted(const float* k, const float* free, float*
   const float turn = free[4] + k[4 * ROWS] * x[0] + k[4 * ROWS + 1] * x[1];
   const float k22 = k[2 * ROWS + 2], k23 = k[2 * ROWS + 3], k33 = k[3 * ROWS + 3];
   const float k24 = k[2 * ROWS + 4], k34 = k[3 * ROWS + 4], k44 = k[4 * ROWS + 4];
-  const float c0 = k24 / k44, c1 = k34 / k44;
+  const float c0 = over(k24, k44), c1 = over(k34, k44);
   float g0, g1;
   pressed(k22 - c0 * k24, k23 - c0 * k34, k33 - c1 * k34, b[0] - c0 * turn, b[1] - c1 * turn, g0, g1);
-  const float hold = clip(-(turn + k24 * g0 + k34 * g1) / k44, m.low, m.high);
+  const float hold = clip(over(-turn - k24 * g0 - k34 * g1, k44), m.low, m.high);
   pressed(k22, k23, k33, b[0] + k24 * hold, b[1] + k34 * hold, x[2], x[3]);
   x[4] = hold;
 }
@@ -146,25 +148,32 @@ __global__ void __launch_bounds__(32 * WARPS)
 #pragma unroll
     for (int i = 0; i < PAIRS; i++) {
       const float* ki = k + i * ROWS * ROWS;
-      float old[ROWS] = {x[i][0], x[i][1], x[i][2], x[i][3], sum(part[i] * motors)};
-      float free[ROWS], now[ROWS];
+      const float held = sum(part[i] * motors);
+      if (on[i][0] || on[i][1]) {
+        float old[ROWS] = {x[i][0], x[i][1], x[i][2], x[i][3], held}, free[ROWS], now[ROWS];
 #pragma unroll
-      for (int j = 0; j < ROWS; j++) {
-        free[j] = sum(r[i][j] * u) - (j == 4 ? goal[i] : 0.f);
+        for (int j = 0; j < ROWS; j++) {
+          free[j] = sum(r[i][j] * u) - (j == 4 ? goal[i] : 0.f);
 #pragma unroll
-        for (int l = 0; l < ROWS; l++) free[j] -= ki[j * ROWS + l] * old[l];
-        now[j] = old[j];
+          for (int l = 0; l < ROWS; l++) free[j] -= ki[j * ROWS + l] * old[l];
+          now[j] = old[j];
+        }
+        rubbed(ki, free, now, 0, c.friction * old[2], motor[i]);
+        rubbed(ki, free, now, 1, c.friction * old[3], motor[i]);
+        parted(ki, free, now, on[i], motor[i]);
+        float change = 0;
+#pragma unroll
+        for (int j = 0; j < ROWS; j++) change += (now[j] - old[j]) * r[i][j];
+        u += change * light;
+#pragma unroll
+        for (int j = 0; j < 4; j++) x[i][j] = now[j];
+        motors += (now[4] - held) * part[i];
+      } else {  // nothing to keep apart: only the motor has anything to do
+        const float k44 = ki[4 * ROWS + 4], turn = sum(r[i][4] * u) - goal[i] - k44 * held;
+        const float change = clip(over(-turn, k44), motor[i].low, motor[i].high) - held;
+        u += change * r[i][4] * light;
+        motors += change * part[i];
       }
-      rubbed(ki, free, now, 0, c.friction * old[2], motor[i]);
-      rubbed(ki, free, now, 1, c.friction * old[3], motor[i]);
-      parted(ki, free, now, on[i], motor[i]);
-      float change = 0;
-#pragma unroll
-      for (int j = 0; j < ROWS; j++) change += (now[j] - old[j]) * r[i][j];
-      u += change * light;
-#pragma unroll
-      for (int j = 0; j < 4; j++) x[i][j] = now[j];
-      motors += (now[4] - old[4]) * part[i];
       const float turn = turning(u, lane);
       const float hold = mine < 0 ? 0.f : clip(motors - joint_mass * (turn - goals), low, high);
       const float twist = hold - motors;
@@ -234,54 +243,104 @@ __global__ void __launch_bounds__(32 * WARPS)
 }
 
 // ---- a picture: a block for each, a thread for each column, a bit for each row ----
-constexpr int SIDE = 84, WORD = 28, WORDS = SIDE / WORD, PLANES = 4, THREADS = 96, MOST = 4096;
+constexpr int SIDE = 84, WORD = 28, WORDS = SIDE / WORD, PLANES = 4, THREADS = 96, MOST = 4096, SEATS = 2;
+constexpr int BLACK = 6, LIGHT = 10, COLORS = 11;  // codes of view.py
 
+struct Camera {  // of view.py
+  float row, column, rows, columns, squares;
+};
+struct Palette {
+  uint8_t byte[COLORS * 3];
+};
+struct Pose {  // where a driver is and which way is up
+  float x, y, up_x, up_y;
+};
+struct Quad {
+  float row[4], column[4];
+};
+
+__device__ __forceinline__ Quad seen_from(const float* corners, Pose p, Camera c) {
+  Quad q;
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const float x = corners[2 * i] - p.x, y = corners[2 * i + 1] - p.y;
+    q.row[i] = c.row - c.rows * (x * p.up_x + y * p.up_y);
+    q.column[i] = c.column + c.columns * (x * p.up_y - y * p.up_x);
+  }
+  return q;
+}
+__device__ __forceinline__ bool reaches(const float* v) {  // into the picture, along one axis
+  return fminf(fminf(v[0], v[1]), fminf(v[2], v[3])) <= SIDE - 1 &&
+         fmaxf(fmaxf(v[0], v[1]), fmaxf(v[2], v[3])) >= 0;
+}
 __device__ __forceinline__ uint32_t upto(int row, int word) {  // ones for the rows before this one
   return (1u << min(max(row - WORD * word, 0), WORD)) - 1u;
 }
 
+// From where to where a column crosses the convex hull of four points: [begin, end).
+__device__ __forceinline__ void span(const Quad& q, float at, int& begin, int& end) {
+  float low = INFINITY, high = -INFINITY;
+#pragma unroll
+  for (int a = 0; a < 4; a++) {
+#pragma unroll
+    for (int b = a + 1; b < 4; b++) {
+      if ((q.column[a] <= at) != (q.column[b] <= at)) {
+        const float slope = (q.row[b] - q.row[a]) / (q.column[b] - q.column[a]);
+        const float where = q.row[a] + (at - q.column[a]) * slope;
+        low = fminf(low, where);
+        high = fmaxf(high, where);
+      }
+    }
+  }
+  begin = (int)fminf(fmaxf(ceilf(low), 0.f), (float)SIDE);
+  end = (int)fminf(fmaxf(floorf(high) + 1, 0.f), (float)SIDE);
+}
+
+__device__ __forceinline__ int meadow(int row, int column, Pose p, Camera c, float half_side) {
+  const float ahead = (c.row - row) / c.rows, aside = (column - c.column) / c.columns;
+  const float x = p.x + ahead * p.up_x + aside * p.up_y, y = p.y + ahead * p.up_y - aside * p.up_x;
+  if (fmaxf(fabsf(x), fabsf(y)) > half_side) return BLACK;
+  const float scale = c.squares / half_side;
+  return (((int)floorf(x * scale) | (int)floorf(y * scale)) & 1) == 0 ? LIGHT : 0;
+}
+
+// Shapes of the road are a game's, those of the cars (drawn over it) and the pose are each driver's own.
 __global__ void __launch_bounds__(THREADS)
-    topmost_kernel(const float* shapes, const int* codes, uint8_t* out, int count) {
-  __shared__ uint32_t seen[MOST / 32];
-  shapes += (int64_t)blockIdx.x * count * 8;
-  codes += (int64_t)blockIdx.x * count;
-  out += (int64_t)blockIdx.x * SIDE * SIDE;
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, words = (count + 31) / 32;
+    pictures_kernel(const float* road, const int* road_codes, const float* cars, const int* car_codes,
+                    const float* poses, const float* half_sides, uint8_t* out, int tiles, int parts,
+                    Camera camera, Palette palette) {
+  __shared__ uint32_t visible[MOST / 32];
+  __shared__ uint8_t color[COLORS * 3];
+  const int game = blockIdx.x / SEATS;
+  road += (int64_t)game * tiles * 8;
+  road_codes += (int64_t)game * tiles;
+  cars += (int64_t)blockIdx.x * parts * 8;
+  car_codes += (int64_t)blockIdx.x * parts;
+  out += (int64_t)blockIdx.x * SIDE * SIDE * 3;
+  const float* own = poses + blockIdx.x * 4;
+  const Pose pose = {own[0], own[1], own[2], own[3]};
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int count = tiles + parts, words = (count + 31) / 32;
+  auto corners = [&](int s) { return s < tiles ? road + s * 8 : cars + (s - tiles) * 8; };
+  auto code_of = [&](int s) { return s < tiles ? road_codes[s] : car_codes[s - tiles]; };
+  if (threadIdx.x < COLORS * 3) color[threadIdx.x] = palette.byte[threadIdx.x];
   for (int w = warp; w < words; w += THREADS / 32) {
     const int s = w * 32 + lane;
-    bool visible = s < count && codes[s] > 0;
-    if (visible) {
-      const float4 a = ((const float4*)(shapes + s * 8))[0], b = ((const float4*)(shapes + s * 8))[1];
-      visible = fminf(fminf(a.x, a.z), fminf(b.x, b.z)) <= SIDE - 1 &&
-                fmaxf(fmaxf(a.x, a.z), fmaxf(b.x, b.z)) >= 0 &&
-                fminf(fminf(a.y, a.w), fminf(b.y, b.w)) <= SIDE - 1 &&
-                fmaxf(fmaxf(a.y, a.w), fmaxf(b.y, b.w)) >= 0;
+    bool in = s < count && code_of(s) > 0;
+    if (in) {
+      const Quad q = seen_from(corners(s), pose, camera);
+      in = reaches(q.row) && reaches(q.column);
     }
-    const uint32_t bits = __ballot_sync(ALL, visible);
-    if (lane == 0) seen[w] = bits;
+    const uint32_t bits = __ballot_sync(ALL, in);
+    if (lane == 0) visible[w] = bits;
   }
   __syncthreads();
-  const float at = threadIdx.x;
   uint32_t plane[PLANES][WORDS] = {};
   for (int w = 0; w < words; w++) {
-    for (uint32_t bits = seen[w]; bits; bits &= bits - 1) {
-      const int s = w * 32 + __ffs(bits) - 1, code = codes[s];
-      const float4 p = ((const float4*)(shapes + s * 8))[0], q = ((const float4*)(shapes + s * 8))[1];
-      const float row[4] = {p.x, p.z, q.x, q.z}, column[4] = {p.y, p.w, q.y, q.w};
-      float low = INFINITY, high = -INFINITY;
-#pragma unroll
-      for (int a = 0; a < 4; a++) {
-#pragma unroll
-        for (int b = a + 1; b < 4; b++) {
-          if ((column[a] <= at) != (column[b] <= at)) {
-            const float where = row[a] + (at - column[a]) * ((row[b] - row[a]) / (column[b] - column[a]));
-            low = fminf(low, where);
-            high = fmaxf(high, where);
-          }
-        }
-      }
-      const int begin = (int)fminf(fmaxf(ceilf(low), 0.f), (float)SIDE);
-      const int end = (int)fminf(fmaxf(floorf(high) + 1, 0.f), (float)SIDE);
+    for (uint32_t bits = visible[w]; bits; bits &= bits - 1) {
+      const int s = w * 32 + __ffs(bits) - 1, code = code_of(s);
+      int begin, end;
+      span(seen_from(corners(s), pose, camera), threadIdx.x, begin, end);
 #pragma unroll
       for (int v = 0; v < WORDS; v++) {
         const uint32_t mask = upto(end, v) & ~upto(begin, v);
@@ -296,10 +355,15 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
   for (int v = 0; v < WORDS; v++) {
     for (int r = 0; r < WORD; r++) {
-      uint32_t code = 0;
+      int code = 0;
 #pragma unroll
       for (int n = 0; n < PLANES; n++) code |= (plane[n][v] >> r & 1) << n;
-      out[(v * WORD + r) * SIDE + threadIdx.x] = code;
+      const int row = v * WORD + r;
+      if (code == 0) code = meadow(row, threadIdx.x, pose, camera, half_sides[game]);
+#pragma unroll
+      for (int channel = 0; channel < 3; channel++) {
+        out[(row * SIDE + threadIdx.x) * 3 + channel] = color[code * 3 + channel];
+      }
     }
   }
 }
@@ -336,11 +400,19 @@ static ffi::Error separate(cudaStream_t st, Any rows, Any active, Any gap, Out b
       data<float>(rows), data<bool>(active), data<float>(gap), data<float>(*by), games, constants(facts));
   return done();
 }
-static ffi::Error topmost(cudaStream_t st, Any shapes, Any codes, Out out) {
-  const int count = codes.dimensions().back();
-  const int pictures = codes.element_count() / count;
-  if (count > MOST) return ffi::Error::InvalidArgument("racing: at most 4096 shapes in a picture");
-  topmost_kernel<<<pictures, THREADS, 0, st>>>(data<float>(shapes), data<int>(codes), data<uint8_t>(*out), count);
+static ffi::Error pictures(cudaStream_t st, Any road, Any road_codes, Any cars, Any car_codes, Any poses,
+                           Any half_sides, Out out, ffi::Span<const float> camera,
+                           ffi::Span<const int32_t> colors) {
+  const int tiles = road_codes.dimensions().back(), parts = car_codes.dimensions().back();
+  const int games = road_codes.element_count() / tiles;
+  if (camera.size() != 5 || colors.size() != COLORS * 3 || tiles + parts > MOST || (int)car_codes.element_count() != games * SEATS * parts)
+    return ffi::Error::InvalidArgument("racing: two drivers, at most 4096 shapes");
+  const Camera c = {camera[0], camera[1], camera[2], camera[3], camera[4]};
+  Palette palette;
+  for (int i = 0; i < COLORS * 3; i++) palette.byte[i] = colors[i];
+  pictures_kernel<<<games * SEATS, THREADS, 0, st>>>(
+      data<float>(road), data<int>(road_codes), data<float>(cars), data<int>(car_codes), data<float>(poses),
+      data<float>(half_sides), data<uint8_t>(*out), tiles, parts, c, palette);
   return done();
 }
 XLA_FFI_DEFINE_HANDLER_SYMBOL(RacingSolve, solve,
@@ -363,10 +435,16 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(RacingSeparate, separate,
                                   .Ret<Any>()
                                   .Attr<ffi::Span<const float>>("facts"),
                               {ffi::Traits::kCmdBufferCompatible});
-XLA_FFI_DEFINE_HANDLER_SYMBOL(RacingTopmost, topmost,
+XLA_FFI_DEFINE_HANDLER_SYMBOL(RacingPictures, pictures,
                               ffi::Ffi::Bind()
                                   .Ctx<ffi::PlatformStream<cudaStream_t>>()
                                   .Arg<Any>()
                                   .Arg<Any>()
-                                  .Ret<Any>(),
+                                  .Arg<Any>()
+                                  .Arg<Any>()
+                                  .Arg<Any>()
+                                  .Arg<Any>()
+                                  .Ret<Any>()
+                                  .Attr<ffi::Span<const float>>("camera")
+                                  .Attr<ffi::Span<const int32_t>>("colors"),
                               {ffi::Traits::kCmdBufferCompatible});

@@ -1,4 +1,4 @@
-"""What `impulse` and `raster` compute, as kernels for NVIDIA GPUs: `kernel.cu`, through XLA.
+"""What `impulse` and `view` compute, as kernels for NVIDIA GPUs: `kernel.cu`, through XLA.
 
 $MAESTRO_RACING=portable leaves them out. Where they cannot be built, a warning says why, once.
 """
@@ -19,8 +19,8 @@ from maestro.envs.racing.car import FRAME, MASS, WHEEL_MASS, WHEEL_SPIN
 from maestro.envs.racing.raster import SIDE
 
 VARIABLE = "MAESTRO_RACING"
-SOLVE, SEPARATE, TOPMOST = "maestro_racing_solve", "maestro_racing_separate", "maestro_racing_topmost"
-SYMBOLS = ((SOLVE, "RacingSolve"), (SEPARATE, "RacingSeparate"), (TOPMOST, "RacingTopmost"))
+SOLVE, SEPARATE, PICTURES = "maestro_racing_solve", "maestro_racing_separate", "maestro_racing_pictures"
+SYMBOLS = ((SOLVE, "RacingSolve"), (SEPARATE, "RacingSeparate"), (PICTURES, "RacingPictures"))
 SOURCE = Path(__file__).with_name("kernel.cu")
 _i = impulse
 _turns = (_i.SWEEPS, _i.TURNS, _i.BOX2D_TURNS)
@@ -71,6 +71,18 @@ def separate(pairs: impulse.Pairs, gap: Float[Array, "K 2"]) -> Float[Array, "14
     return call(SEPARATE, (14,), jnp.float32)(pairs.rows, pairs.active, gap, facts=FACTS)
 
 
-def topmost(shapes: Float[Array, "K 4 2"], codes: Int[Array, " K"]) -> UInt8[Array, "84 84"]:
-    """At each pixel the code of the last shape that covers it, else 0; corners are (row, column)."""
-    return call(TOPMOST, (SIDE, SIDE), jnp.uint8)(shapes, codes.astype(jnp.int32))
+def pictures(
+    road: tuple[Float[Array, "K 4 2"], Int[Array, " K"]],
+    cars: tuple[Float[Array, "2 P 4 2"], Int[Array, "2 P"]],
+    poses: Float[Array, "2 4"],
+    half_side: Float[Array, ""],
+    camera: np.ndarray,
+    colors: np.ndarray,
+) -> UInt8[Array, "2 84 84 3"]:
+    """What two drivers see of a road and, over it, of the cars, each shape with the code of its color.
+
+    A pose is a place and a direction that is up. `colors` has the bytes of each code's color.
+    """
+    run = call(PICTURES, (2, SIDE, SIDE, 3), jnp.uint8)
+    inputs = (road[0], road[1].astype(jnp.int32), cars[0], cars[1].astype(jnp.int32), poses, half_side)
+    return run(*inputs, camera=camera.astype(np.float32), colors=colors.astype(np.int32).ravel())

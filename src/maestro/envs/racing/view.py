@@ -28,6 +28,8 @@ PALETTE = ((102, 204, 102), *((grey,) * 3 for grey in (102, 105, 107)),
            (255, 255, 255), (255, 0, 0), (0, 0, 0), (76, 76, 76))  # fmt: skip
 MEADOW = (102, 230, 102)  # of the light squares
 OWN, OTHER = (204, 0, 0), (0, 0, 204)
+CAMERA = np.array([ROW, COLUMN, ROWS, COLUMNS, SQUARES])
+COLORS = np.array([*PALETTE, OTHER, OWN, MEADOW])  # by code
 
 _WHEEL = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * WHEEL
 _HULL = np.array(  # every polygon is cut into four-cornered shapes
@@ -103,8 +105,7 @@ def picture(
     away = scene.shapes - place[None, None]
     row = ROW - ROWS * (away[..., 0] * up[0] + away[..., 1] * up[1])
     column = COLUMN + COLUMNS * (away[..., 0] * up[1] - away[..., 1] * up[0])
-    topmost = kernel.topmost if kernel.usable() else raster.topmost
-    code = topmost(jnp.stack([row, column], axis=-1), scene.codes)
+    code = raster.topmost(jnp.stack([row, column], axis=-1), scene.codes)
     code = jnp.where(code > 0, code, ground(place, up, scene.half_side))
     channels = []
     for shades in zip(*PALETTE, *colors, MEADOW, strict=True):
@@ -126,3 +127,27 @@ def view(
     pair = jax.tree.map(lambda x: jnp.stack([x[1 - ego], x[ego]]), cars)
     own = jax.tree.map(lambda x: x[1], pair)
     return picture(scene(track, visited, half_side, pair), own)
+
+
+def both(
+    track: Track, visited: Bool[Array, " N"], half_side: Float[Array, ""], cars: Car
+) -> UInt8[Array, "2 84 84 3"]:
+    """What each of the two drivers sees."""
+    if not kernel.usable():
+        return jax.vmap(lambda ego: view(track, visited, half_side, cars, ego))(jnp.arange(2))
+    return drawn(track, visited, half_side, cars)
+
+
+def drawn(
+    track: Track, visited: Bool[Array, " N"], half_side: Float[Array, ""], cars: Car
+) -> UInt8[Array, "2 84 84 3"]:
+    """Likewise, by the kernel."""
+
+    def seat(ego: Int[Array, ""]) -> tuple[Array, Array, Array]:
+        other, own = (jax.tree.map(lambda x, i=i: x[i], cars) for i in (1 - ego, ego))
+        pairs = zip(parts(other, FIRST), parts(own, SECOND), strict=True)
+        shapes, codes = (jnp.concatenate(pair) for pair in pairs)
+        return shapes, codes, jnp.concatenate([origin(own), going(own)])
+
+    shapes, codes, poses = jax.vmap(seat)(jnp.arange(2))
+    return kernel.pictures(road(track, visited), (shapes, codes), poses, half_side, CAMERA, COLORS)

@@ -1,0 +1,149 @@
+"""Racing's CUDA kernels, run on a CPU by an emulated GPU, compute what their portable forms do."""
+
+import ctypes
+import logging
+import shutil
+import subprocess
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from test_racing_collision import thrown
+
+from maestro import native
+from maestro.envs.racing import collision, impulse, kernel, manifold, track, view
+from maestro.envs.racing.game import Racing
+from maestro.envs.racing.levels import Level
+
+ORACLES = Path(__file__).parents[2] / "oracles"
+NOTHING = jnp.zeros((2, 84, 84, 3), jnp.uint8)
+PARTS = ("constexpr unsigned ALL", "// ---- what XLA calls")
+
+
+@pytest.fixture(scope="module")
+def emulated(tmp_path_factory):
+    """The kernels as functions of arrays: (name, inputs, output's shape and kind, sizes or facts)."""
+    if not shutil.which("g++"):
+        pytest.skip("g++ is not installed")
+    folder, source = tmp_path_factory.mktemp("kernel"), kernel.SOURCE.read_text()
+    begin, end = (source.index(part) for part in PARTS)
+    code = [(ORACLES / "gpu.h").read_text(), source[begin:end], (ORACLES / "racing_kernel.cpp").read_text()]
+    (folder / "kernel.cpp").write_text("\n".join(code))
+    command = ["g++", "-O2", "-std=c++20", "-shared", "-fPIC", "-w", "-o", "kernel.so", "kernel.cpp"]
+    subprocess.run(command, cwd=folder, check=True)
+    library = ctypes.CDLL(str(folder / "kernel.so"))
+
+    def run(name, inputs, shape, kind, *rest):
+        arrays = [np.ascontiguousarray(x) for x in (*inputs, np.zeros(shape, kind))]
+        rest = [np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x for x in rest]
+        given = [x.ctypes.data_as(ctypes.c_void_p) if isinstance(x, np.ndarray) else x for x in arrays + rest]
+        getattr(library, name)(*given)
+        return arrays[-1]
+
+    return run
+
+
+@jax.jit
+@jax.vmap
+def touched(cars, blur):
+    """What is to be solved, and what the portable form makes of it and of the same a little off."""
+    touch = manifold.manifold(cars)
+    pairs, before = collision.in_contact(cars, touch), collision.velocities(cars)
+    off = pairs.replace(rows=pairs.rows * blur)
+    solved = impulse.solve(pairs, before), impulse.solve(off, before)
+    return pairs, before, touch.gap, *solved, impulse.separate(pairs, touch.gap)
+
+
+def test_impulses_and_shifts_are_those_of_the_portable_form(emulated):
+    number, generator = 101, np.random.default_rng(20)
+    blur = 1 + generator.normal(0, 1e-7, (number, 6, 5, 14))
+    found = jax.tree.map(np.asarray, touched(thrown(generator, number), jnp.asarray(blur, jnp.float32)))
+    pairs, before, gap, after, nearly, by = found
+    inputs = pairs.rows, pairs.active, pairs.wheel, pairs.strength, before
+    mine = emulated("solve", inputs, before.shape, np.float32, number, kernel.FACTS)
+    # Cars thrown into each other have up to a dozen contacts, and rounding can decide which of them press.
+    steady = np.abs(after - nearly).max(axis=1) < 1e-3
+    active = pairs.active.any(axis=(1, 2))
+    assert steady.mean() > 0.95 and 0.5 < active.mean() < 0.95
+    assert np.abs(after - before)[steady].max() > 5
+    np.testing.assert_allclose(mine[steady], after[steady], atol=5e-3)
+    np.testing.assert_array_equal(mine[~active], before[~active])
+    shifts = emulated(
+        "separate", (pairs.rows, pairs.active, gap), before.shape, np.float32, number, kernel.FACTS
+    )
+    assert np.abs(by).max() > 0.5 and (by == 0).all(axis=1).any()
+    np.testing.assert_allclose(shifts, by, atol=1e-4)
+
+
+@jax.jit
+@jax.vmap
+def seen(key, level, turn, visited):
+    """A scene, as the kernel is given it, and as the portable form draws it."""
+    cars = Racing().reset(key, level)[0].cars
+    cars = cars.replace(heading=cars.heading + turn, phase=cars.phase + turn[:, None])
+    given, scene = [], (track.along(level.center), visited, level.half_side, cars)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "pictures", lambda *inputs: given.extend(inputs[:4]) or NOTHING)
+        view.drawn(*scene)
+    return given, view.both(*scene)
+
+
+def tracks(number: int) -> Level:
+    """Random ones, and last a ring that nearly fills its field."""
+    keys = jax.random.split(jax.random.key(5), number)
+    levels = jax.vmap(Racing().sample_level)(keys)
+    angle = jnp.linspace(0, 2 * jnp.pi, 468, endpoint=False)
+    ring = Level(40 * jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=1), jnp.float32(50), jnp.int32(100))
+    return jax.tree.map(lambda all, one: all.at[-1].set(one), levels, ring)
+
+
+def test_pictures_are_those_of_the_portable_form(emulated):
+    number, generator = 16, np.random.default_rng(21)
+    turns = jnp.asarray(generator.uniform(-2, 2, (number, 2)), jnp.float32)
+    visited = jnp.asarray(generator.random((number, 468)) < 0.5)
+    keys = jax.random.split(jax.random.key(6), number)
+    found = seen(keys, tracks(number), turns, visited)
+    (road, cars, poses, half_sides), expected = jax.tree.map(np.asarray, found)
+    inputs = road[0], road[1].astype(np.int32), cars[0], cars[1].astype(np.int32), poses, half_sides
+    sizes = number, road[1].shape[1], cars[1].shape[2]
+    facts = view.CAMERA.astype(np.float32), view.COLORS.astype(np.int32)
+    mine = emulated("pictures", inputs, expected.shape, np.uint8, *sizes, *facts)
+    assert len(np.unique(expected.reshape(-1, 3), axis=0)) >= 9
+    beyond = (expected[-1] == 0).all(axis=-1).mean()
+    assert 0.05 < beyond < 0.95  # black lies beyond the field
+    assert (mine != expected).any(axis=-1).mean() < 2e-5  # rounded differently at an edge
+
+
+def test_the_source_has_what_is_registered_and_the_same_sizes():
+    source = kernel.SOURCE.read_text()
+    for _, symbol in kernel.SYMBOLS:
+        assert f"XLA_FFI_DEFINE_HANDLER_SYMBOL({symbol}," in source
+    assert f"constexpr int PAIRS = {manifold.PAIRS}, ROWS = 5, LANES = 14, WHEELS = 8;" in source
+    codes = f"constexpr int BLACK = {view.BLACK}, LIGHT = {view.LIGHT}, COLORS = {len(view.COLORS)};"
+    assert codes in source and f"facts.size() != {len(kernel.FACTS)}" in source
+
+
+def test_a_cpu_needs_no_kernels():
+    assert kernel.obstacle("") == "there is no NVIDIA GPU" and not kernel.usable()
+
+
+def test_kernels_that_cannot_be_built_are_left_out_with_a_warning(monkeypatch, caplog):
+    class Device:
+        compute_capability = "8.6"
+
+    asked = []
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(jax, "devices", lambda: [Device()])
+    monkeypatch.setattr(native, "register", lambda library: asked.append(library) or "nvcc is not installed")
+    kernel.obstacle.cache_clear()
+    with caplog.at_level(logging.WARNING, logger="maestro"):
+        assert not kernel.usable() and not kernel.usable()
+    assert [record.message for record in caplog.records] == [
+        "racing without its kernels, many times slower: nvcc is not installed"
+    ]
+    assert len(asked) == 1 and "sm_86" in asked[0].flags[-1]
+    monkeypatch.setenv(kernel.VARIABLE, "portable")
+    assert kernel.obstacle("portable") == "$MAESTRO_RACING says so" and not kernel.usable()
+    kernel.obstacle.cache_clear()
