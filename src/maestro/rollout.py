@@ -28,6 +28,7 @@ STEP_FIELDS = (
 )
 CHUNKS = 16  # the values of next observations are computed in so many pieces, to bound memory
 LARGE = 4096  # bytes of an observation from which on the next one is looked at at once, not remembered
+FEW = 8  # environments with large observations are restarted in so many pieces, and only those that are done
 
 
 class Trajectory(PyTreeNode):
@@ -79,6 +80,20 @@ def select(choose: Array, yes: Any, no: Any) -> Any:
         return jnp.where(choose.reshape(choose.shape + (1,) * (a.ndim - choose.ndim)), a, b)
 
     return jax.tree.map(leaf, yes, no)
+
+
+def restart(begin: Callable[..., Any], done: Array, keys: Key[Array, " E"], finished: Array, now: Any) -> Any:
+    """`now` with those environments begun anew that are done, a few at a time: pictures cost much."""
+    few = -(-len(done) // FEW)
+
+    def some(carry: Any) -> Any:
+        waiting, now = carry
+        chosen = jnp.nonzero(waiting, size=few, fill_value=len(done))[0]  # what lies beyond is dropped
+        fresh = begin(keys[chosen], chosen, finished[chosen])
+        now = jax.tree.map(lambda old, new: old.at[chosen].set(new, mode="drop"), now, fresh)
+        return waiting.at[chosen].set(False, mode="drop"), now
+
+    return jax.lax.while_loop(lambda carry: carry[0].any(), some, (done, now))[1]
 
 
 class Recorded(PyTreeNode):
@@ -159,9 +174,9 @@ def rollout(
     looking = agent.prepare(players[0])
     seats = 2 if both_seats else 1
 
-    def begin(keys: Key[Array, " E"], finished: Array) -> tuple[Level, Any, Obs]:
+    def begin(keys: Key[Array, " E"], numbers: Array, finished: Array) -> tuple[Level, Any, Obs]:
         level_key, reset_key = jax.vmap(jax.random.split, out_axes=1)(keys)
-        levels = jax.vmap(next_level)(level_key, jnp.arange(num_envs), finished)
+        levels = jax.vmap(next_level)(level_key, numbers, finished)
         state, obs = jax.vmap(env.reset)(reset_key, levels)
         return levels, state, obs
 
@@ -191,12 +206,16 @@ def rollout(
         )
         done = terminated | truncated
         finished = finished + done
-        level, state, obs = select(done, begin(step_keys[3], finished), (level, state, obs))
+        now = (level, state, obs)
+        if is_large(seen):
+            now = restart(begin, done, step_keys[3], finished, now)
+        else:
+            now = select(done, begin(step_keys[3], numbers, finished), now)
         memory = jax.tree.map(lambda m: m * ~done.reshape(1, -1, *(1,) * (m.ndim - 2)), memory)
-        return (level, state, obs, memory, finished), recorded
+        return (*now, memory, finished), recorded
 
-    none = jnp.zeros(num_envs, jnp.int32)
-    level, state, obs = begin(jax.vmap(lambda k: jax.random.fold_in(k, 0))(keys), none)
+    none, numbers = jnp.zeros(num_envs, jnp.int32), jnp.arange(num_envs)
+    level, state, obs = begin(jax.vmap(lambda k: jax.random.fold_in(k, 0))(keys), numbers, none)
     carry = (level, state, obs, agent.start(2, num_envs), none)
     _, recorded = jax.lax.scan(step, carry, jnp.arange(1, num_steps + 1))
     return assemble(agent, players[0], recorded, level)
