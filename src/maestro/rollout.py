@@ -73,6 +73,15 @@ def environment_keys(key: PRNGKeyArray, num_envs: int) -> Key[Array, " E"]:
     return jax.vmap(lambda e: jax.random.fold_in(key, e))(jnp.arange(num_envs))
 
 
+def keys_of_steps(keys: Key[Array, " E"], steps: int) -> Key[Array, "T 4 E"]:
+    """Four keys for each step of each environment, all at once: in a loop each draw would be a kernel."""
+
+    def four(step: Array) -> Key[Array, "4 E"]:
+        return jax.vmap(lambda key: jax.random.split(jax.random.fold_in(key, step), 4), out_axes=1)(keys)
+
+    return jax.vmap(four)(jnp.arange(1, steps + 1))
+
+
 def select(choose: Array, yes: Any, no: Any) -> Any:
     """`yes` where `choose` [E], else `no`, leaf by leaf."""
 
@@ -106,9 +115,7 @@ class Recorded(PyTreeNode):
     following: Tree  # [seats, E, ...]; the next observation before any restart; its features if large
     reward: Leaf  # [seats, E]
     score: Leaf  # [E, 2]
-    terminated: Leaf  # [E]
-    truncated: Leaf  # [E]
-    finished: Leaf  # [E]
+    ended: Leaf  # uint8 [E]; 1: terminated, 2: truncated, 3: both, else 0
 
 
 def act_both(agent: Agent, per_worker: bool, players: Any, memory: Any, obs: Obs) -> tuple[Any, Array]:
@@ -180,9 +187,8 @@ def rollout(
         state, obs = jax.vmap(env.reset)(reset_key, levels)
         return levels, state, obs
 
-    def step(carry: Any, t: Array) -> tuple[Any, Recorded]:
+    def step(carry: Any, step_keys: Key[Array, "4 E"]) -> tuple[Any, Recorded]:
         level, state, obs, memory, finished = carry
-        step_keys = jax.vmap(lambda k: jax.random.split(jax.random.fold_in(k, t), 4), out_axes=1)(keys)
         seen = seat_first(obs)
         memory, output = act_both(agent, per_worker, prepared, memory, seen)
         action = jax.vmap(jax.vmap(agent.distribution.sample))(step_keys[:2], output)
@@ -200,9 +206,7 @@ def rollout(
             following=following,
             reward=seat_first(reward, seats),
             score=info["score"],
-            terminated=terminated,
-            truncated=truncated,
-            finished=finished,
+            ended=terminated.astype(jnp.uint8) + 2 * truncated.astype(jnp.uint8),
         )
         done = terminated | truncated
         finished = finished + done
@@ -217,7 +221,7 @@ def rollout(
     none, numbers = jnp.zeros(num_envs, jnp.int32), jnp.arange(num_envs)
     level, state, obs = begin(jax.vmap(lambda k: jax.random.fold_in(k, 0))(keys), numbers, none)
     carry = (level, state, obs, agent.start(2, num_envs), none)
-    _, recorded = jax.lax.scan(step, carry, jnp.arange(1, num_steps + 1))
+    _, recorded = jax.lax.scan(step, carry, keys_of_steps(keys, num_steps))
     return assemble(agent, players[0], recorded, level)
 
 
@@ -237,6 +241,9 @@ def assemble(agent: Agent, student: Params, recorded: Recorded, first_level: Lev
     next_value = (
         agent.value(student, following) if is_large(obs) else next_values(agent, student, memory, following)
     )
+    terminated, truncated = recorded.ended & 1 > 0, recorded.ended & 2 > 0
+    done = (recorded.ended > 0).astype(jnp.int32)
+    finished = jnp.cumsum(done, axis=0) - done
     return Trajectory(
         obs=obs,
         action=action,
@@ -245,9 +252,9 @@ def assemble(agent: Agent, student: Params, recorded: Recorded, first_level: Lev
         next_value=next_value,
         reward=reward,
         score=jnp.tile(recorded.score, (1, seats, 1)),
-        terminated=jnp.tile(recorded.terminated, (1, seats)),
-        truncated=jnp.tile(recorded.truncated, (1, seats)),
-        finished=jnp.tile(recorded.finished, (1, seats)),
+        terminated=jnp.tile(terminated, (1, seats)),
+        truncated=jnp.tile(truncated, (1, seats)),
+        finished=jnp.tile(finished, (1, seats)),
         first_level=first_level,
     )
 
