@@ -33,7 +33,7 @@ lint: .venv/.dev
 
 bench: .venv/.bench
 	$(BIN)/python benchmarks/lasertag.py
-	$(BIN)/python benchmarks/training.py $(if $(CUDA),,--quick)
+	$(BIN)/python benchmarks/training.py --phases
 	$(BIN)/python benchmarks/checkpoints.py
 	$(BIN)/python benchmarks/views.py
 

@@ -1,10 +1,14 @@
 """Trained environment steps per second: those that a PPO update used, rollout and update together.
 
-    python benchmarks/training.py [--out FILE] [--quick]
+    python benchmarks/training.py                       # all cells that suit this machine
+    python benchmarks/training.py --only "10 runs"      # cells whose names contain this
+    python benchmarks/training.py --phases --out new.json
+    python benchmarks/compare.py old.json new.json      # what got slower
 
-Schedule `parallel`, T = 256, 5 epochs x 4 minibatches, the paper's network, method maestro. A cycle
-plays W new and W replayed environments and learns from the replayed ones. Also: how the time of a
-cycle depends on the number of members and on the size of the buffers.
+Schedule `parallel`, T = 256, 5 epochs x 4 minibatches, the paper's network, method maestro. A cycle plays W
+new and W replayed environments and learns from the replayed ones. One axis at a time around 10 runs of 32
+with 5 members and 1,000 levels for each: runs, environments of one run, members, levels. What does not fit
+into memory is named and left out. `--phases` says where the time of a cycle goes (see phases.py).
 """
 
 import argparse
@@ -16,16 +20,17 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import phases
 
 from maestro import cohort
 from maestro.config import RunConfig, ScheduleConfig
 from maestro.games.lasertag import GAME
 from maestro.runs import build
+from maestro.train import Experiment
 
 PAPER = GAME.presets["paper"]
 CYCLES = 4
 REPEATS = 5
-TARGETS = {"1 run of 32": 90e3, "10 runs of 32": 600e3, "1 run of 2048": 1.5e6}
 
 
 def configured(workers: int, seeds: int, members: int = 5, slots: int = 1000) -> RunConfig:
@@ -39,67 +44,96 @@ def configured(workers: int, seeds: int, members: int = 5, slots: int = 1000) ->
     )
 
 
-def cycle_seconds(config: RunConfig) -> tuple[list[float], float]:
-    """(seconds per cycle that trained, one number for each repeat; seconds to compile)."""
-    experiment = build.experiment(GAME, config)
+CELLS = {
+    "1 run of 32": configured(32, 1),
+    "10 runs of 32": configured(32, 10),
+    "30 runs of 32": configured(32, 30),
+    "1 run of 512": configured(512, 1, slots=1024),
+    "1 run of 2048": configured(2048, 1, slots=4096),
+    "1 run of 4096": configured(4096, 1, slots=8192),
+    "10 runs of 32, 50 members": configured(32, 10, members=50),
+    "10 runs of 32, 16,000 levels": configured(32, 10, slots=16_000),
+}
+TARGETS = {"1 run of 32": 300e3, "10 runs of 32": 2e6, "30 runs of 32": 4e6, "1 run of 2048": 5e6}  # one H200
+SMALL = ["1 run of 32"]  # for a CPU
+
+
+def compiled(experiment: Experiment, config: RunConfig) -> tuple[Any, Any, float]:
+    """(a program of some cycles, the state to begin with, seconds to compile)."""
     state = jax.jit(partial(cohort.init, experiment, 0, config.seeds))()
     began = time.perf_counter()
-    arguments = (jnp.int32(2**30), jnp.int32(CYCLES))
-    chunk = jax.jit(partial(cohort.train_steps, experiment, CYCLES)).lower(state, *arguments).compile()
-    compiling = time.perf_counter() - began
+    steps = jax.jit(partial(cohort.train_steps, experiment, CYCLES))
+    chunk = steps.lower(state, jnp.int32(2**30), jnp.int32(CYCLES)).compile()
+    return chunk, state, time.perf_counter() - began
+
+
+def cycle_seconds(chunk: Any, state: Any) -> tuple[list[float], Any]:
+    """(seconds per cycle that trained, one number for each repeat, in order; the state afterwards)."""
     found: list[float] = []
     while len(found) < REPEATS:
         before, began = int(state.updates), time.perf_counter()
-        state, _ = jax.block_until_ready(chunk(state, *arguments))
+        state, _ = jax.block_until_ready(chunk(state, jnp.int32(2**30), jnp.int32(CYCLES)))
         seconds = (time.perf_counter() - began) / CYCLES
         if int(state.updates) - before == CYCLES:
             found.append(seconds)
-    return found, compiling
+    return sorted(found), state
 
 
-def measure(name: str, config: RunConfig) -> dict[str, Any]:
-    """One row: median, fastest and slowest repeat."""
-    found, compiling = cycle_seconds(config)
-    found.sort()
-    steps = config.seeds * config.ppo.workers * config.ppo.rollout_length
-    median = found[len(found) // 2]
+def measure(name: str, config: RunConfig, with_phases: bool) -> dict[str, Any]:
+    """One row: median, fastest and slowest repeat, memory, and perhaps where the time goes."""
+    experiment = build.experiment(GAME, config)
+    chunk, state, compiling = compiled(experiment, config)
+    found, state = cycle_seconds(chunk, state)
+    steps, median = config.seeds * config.ppo.workers * config.ppo.rollout_length, found[len(found) // 2]
+    sizes = chunk.memory_analysis()
+    memory = (sizes.temp_size_in_bytes + sizes.argument_size_in_bytes) / 1e9 if sizes else None
     row = {
         "name": name,
         "cycle_ms": [round(1e3 * x, 2) for x in (found[0], median, found[-1])],
         "trained_steps_per_second": round(steps / median),
         "target": TARGETS.get(name),
+        "gigabytes": memory and round(memory, 2),
         "compile_s": round(compiling, 1),
     }
     print(
-        f"{name:<34} {1e3 * median:8.1f} ms ({1e3 * found[0]:.1f} to {1e3 * found[-1]:.1f})"
-        f" {steps / median:12,.0f} steps/s   compiled in {compiling:.0f} s",
+        f"{name:<30} {1e3 * median:8.1f} ms ({1e3 * found[0]:.1f} to {1e3 * found[-1]:.1f}) "
+        f"{steps / median:11,.0f} steps/s  {memory or 0:6.2f} GB  compiled in {compiling:.0f} s",
         flush=True,
     )
+    if with_phases:
+        row["phases"] = phases.measure(experiment, state.seeds, median)
     return row
+
+
+def chosen(only: list[str] | None) -> list[str]:
+    """The names of the cells to measure."""
+    if not only:
+        return SMALL if jax.default_backend() == "cpu" else list(CELLS)
+    found = [name for name in CELLS if any(part in name for part in only)]
+    if not found:
+        raise SystemExit(f"--only {only}: no such cell; there are: {', '.join(CELLS)}")
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--out", help="write the rows as JSON")
-    parser.add_argument("--quick", action="store_true", help="the smallest case only, for a CPU")
+    parser.add_argument("--only", nargs="+", metavar="TEXT", help="cells whose names contain one of these")
+    parser.add_argument("--phases", action="store_true", help="also where the time of a cycle goes")
+    parser.add_argument("--out", metavar="FILE", help="write the rows as JSON")
     options = parser.parse_args()
-    print(
-        f"{jax.devices()[0].device_kind}, jax {jax.__version__}; {REPEATS} repeats of {CYCLES} cycles",
-        flush=True,
-    )
-    rows = [measure("1 run of 32", configured(32, 1))]
-    if not options.quick:
-        rows += [
-            measure("10 runs of 32", configured(32, 10)),
-            measure("1 run of 2048", configured(2048, 1, slots=4096)),
-            measure("1 run of 32, 50 members", configured(32, 1, members=50)),
-            measure("1 run of 32, 16,000 levels", configured(32, 1, slots=16_000)),
-        ]
+    names, device = chosen(options.only), jax.devices()[0].device_kind
+    print(f"{device}, jax {jax.__version__}; {REPEATS} repeats of {CYCLES} cycles", flush=True)
+    rows = []
+    for name in names:
+        try:
+            rows.append(measure(name, CELLS[name], options.phases))
+        except jax.errors.JaxRuntimeError as error:
+            if "RESOURCE_EXHAUSTED" not in str(error):
+                raise
+            print(f"{name:<30} left out: it does not fit into memory", flush=True)
     if options.out:
         with open(options.out, "w") as file:
-            json.dump(
-                {"device": jax.devices()[0].device_kind, "jax": jax.__version__, "rows": rows}, file, indent=1
-            )
+            json.dump({"device": device, "jax": jax.__version__, "rows": rows}, file, indent=1)
 
 
 if __name__ == "__main__":

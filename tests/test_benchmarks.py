@@ -1,0 +1,60 @@
+"""What the benchmarks say of results and programs."""
+
+import json
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+import compare
+import phases
+
+
+def result(path: Path, device: str = "chip", **cells: list[float]) -> str:
+    rows = [{"name": name, "cycle_ms": times} for name, times in cells.items()]
+    path.write_text(json.dumps({"device": device, "rows": rows}))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("new", "code"),
+    [
+        ([10.2, 10.4, 11.0], 0),  # slower by 4 %
+        ([11.5, 12.0, 13.0], 1),  # by 20 %
+        ([10.5, 12.0, 13.0], 0),  # by 20 %, but one repeat was as quick as before
+        ([5.0, 6.0, 7.0], 0),
+    ],
+)
+def test_a_slowdown_is_seen_beyond_what_repeats_differ_by(tmp_path, monkeypatch, capsys, new, code):
+    old = result(tmp_path / "old.json", one=[9.0, 10.0, 11.0], gone=[1.0, 1.0, 1.0])
+    given = result(tmp_path / "new.json", one=new)
+    monkeypatch.setattr(sys, "argv", ["compare.py", old, given])
+    assert compare.main() == code
+    said = capsys.readouterr().out
+    assert f"{new[1] / 10:.3f} x" in said and ("slower" in said) == bool(code) and "only in" in said
+
+
+def test_results_of_different_devices_are_not_compared(tmp_path, monkeypatch, capsys):
+    old, new = (result(tmp_path / f"{name}.json", device=name) for name in ("CPU", "GPU"))
+    monkeypatch.setattr(sys, "argv", ["compare.py", old, new])
+    with pytest.raises(SystemExit) as refused:
+        compare.main()
+    assert refused.value.code == 2 and "is of CPU" in capsys.readouterr().err
+
+
+def test_kernels_of_a_loop_are_counted():
+    def turns(number):
+        return lambda x: jax.lax.fori_loop(0, number, lambda _, x: jnp.sort(jnp.sin(x) + jnp.flip(x)), x)
+
+    program = jax.jit(turns(37)).lower(jnp.arange(16.0)).compile().as_text()
+    found = phases.kernels_per_turn(program, 37)
+    assert found is not None and 2 <= found <= 6
+    assert phases.kernels_per_turn(program, 38) is None
+
+
+def test_arithmetic_of_a_chip_is_counted():
+    most = phases.ceilings()
+    assert most["flop_per_s"] > 1e9 and most["bytes_per_s"] > 1e8
