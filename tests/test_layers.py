@@ -20,6 +20,7 @@ ROOMS = {
     "evaluation": "evaluation",
     "runs": "runs",
     "analysis": "analysis",
+    "theory": "theory",
     "views": "views",
     "cli": "cli __main__",
 }
