@@ -28,7 +28,9 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 LONGEST = (
     *("resume", "faults", "methods", "probes", "examples", "docs", "train", "versions", "digests"),
     *("beginning", "games", "ready_agents", "evaluation", "checkpoint", "observations", "contract", "ppo"),
-    *("racing_game", "normalizer", "conv_beta", "racing_collision", "racing_view", "racing_levels"),
+    *("racing_methods", "racing_commands", "racing_properties", "racing_views"),
+    *("racing_game", "theory_loop", "racing_kernel", "normalizer", "conv_beta"),
+    *("racing_collision", "racing_view", "racing_levels"),
     *("cli_crossplay", "cross_play", "figures", "milestones", "served", "study", "landscape"),
     *("rollout", "from", "trainer", "gym", "gym_vector", "views", "wiring", "wiring_books", "wiring_keys"),
 )

@@ -14,6 +14,7 @@ from gymnasium.utils.env_checker import check_env
 from jax.tree_util import register_static
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 from test_contract import Walk
+from test_gym_vector import Told
 
 from maestro.envs.gym import Parallel, Single, Stage, observation_space
 from maestro.envs.lasertag import maps, players
@@ -136,6 +137,21 @@ def test_a_function_is_called_at_every_step_with_what_its_seat_sees():
         first, rewards, *_ = other.step({"player_0": number % 3, "player_1": 1})
         np.testing.assert_array_equal(obs, first["player_1"])
         assert reward == rewards["player_1"]
+
+
+def test_an_agent_is_told_its_own_numbers_and_those_of_the_game():
+    both = Parallel(Told())
+    both.reset(seed=SEED)
+    *_, infos = both.step({"player_0": 1, "player_1": 2})
+    number = float(both.session.level.number)
+    assert [infos[name]["said"] for name in both.possible_agents] == [1, 3]
+    assert all(
+        set(info) == {"score", "said", "number"} and info["number"] == number for info in infos.values()
+    )
+    one = Single(Told(), lambda obs: 0, seat=1)
+    one.reset(seed=SEED)
+    *_, info = one.step(2)
+    assert info["said"] == 3.0 and all(type(x) is float for x in info.values())
 
 
 def biased(action):

@@ -20,6 +20,14 @@ NUM = 7  # games, of which two at a time begin anew
 CHANCE = Random(RACE.action)
 
 
+class Told(Race):
+    """Tells more than the score: a number of each agent, and one of the game."""
+
+    def step(self, key, level, state, actions):
+        *result, info = super().step(key, level, state, actions)
+        return *result, info | {"said": actions + jnp.arange(2), "number": level.number}
+
+
 @pytest.fixture(autouse=True)
 def few_blocks(monkeypatch):
     monkeypatch.setattr(match, "BLOCKS", 4)
@@ -34,8 +42,12 @@ def play(view, num_steps=12):
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 @pytest.mark.parametrize(
     ("env", "coplayer"),
-    [(RACE, CHANCE), (RACE, trained(SmallAgent(), SmallAgent().init(jax.random.key(0))))],
-    ids=["random", "trained"],
+    [
+        (RACE, CHANCE),
+        (RACE, trained(SmallAgent(), SmallAgent().init(jax.random.key(0)))),
+        (Told(), CHANCE),
+    ],
+    ids=["random", "trained", "with numbers of its own"],
 )
 def test_many_games_are_what_gymnasium_makes_of_single_views(env, coplayer, mode):
     ours = Vector(env, coplayer, NUM, seat=1, autoreset_mode=mode)

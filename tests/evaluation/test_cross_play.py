@@ -13,6 +13,7 @@ from maestro.evaluation import table
 from maestro.evaluation.cross_play import Entrant, Play, cross_play, meetings
 from maestro.evaluation.level_sets import LevelSet
 from maestro.evaluation.opponents import trained
+from maestro.games import Share
 from probes import Level, Probe, Race, RockPaperScissors, SmallAgent
 
 
@@ -144,6 +145,23 @@ def test_scores_lengths_and_the_games_own_quantities_belong_to_their_seats() -> 
         assert own["a_rain"].tolist() == own["b_rain"].tolist() == [1.5, 1.5]
         assert own["length"].tolist() == [3, 3] and own["updates"].tolist() == [80, 80]
     assert set(found["b_seed"].tolist()) == {3}
+
+
+def test_a_game_says_which_of_its_quantities_are_shares_and_of_what() -> None:
+    shares = {"grass_time": Share("grass", per_step=10), "rain": Share("rain")}
+    play = Play(SeatAndTime(), level_set(5), episodes=2, shares=shares)
+    found = cross_play(play, [Entrant("one", 0, Always(1))], [Entrant("two", 3, Always(2))])
+    assert table.extras(found) == ["grass_time", "rain"]
+    own = table.select(found, seat=0)
+    np.testing.assert_allclose([own["a_grass_time"][0], own["b_grass_time"][0]], [0.2, 0.5])
+    assert own["a_rain"].tolist() == own["b_rain"].tolist() == [1.5]
+
+
+def test_a_share_of_time_is_that_of_each_game() -> None:
+    total, length = np.array([[[4.0, 8.0], [1.0, 0.0]]]), np.array([[2, 1]])
+    np.testing.assert_allclose(Share("x", 4).of(total, length), [[[0.5, 1.0], [0.25, 0.0]]])
+    np.testing.assert_allclose(Share("x", 4).of(total[..., 0], length), [[0.5, 0.25]])
+    assert Share("x").of(total, length) is total
 
 
 def test_progress_is_told_up_to_the_last_game() -> None:

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 import tyro
 
-from maestro.cli.arguments import MAX_SEED, Mistake, check_range, find_game, parse, use_cache
-from maestro.cli.levels import GameOption
+from maestro.cli.arguments import MAX_SEED, Mistake, check_range, parse, use_cache
+from maestro.cli.opening import PlayedOption, played_game
 from maestro.cli.options import JsonFlag
 from maestro.cli.output import say
-from maestro.cli.table import lines, width
-from maestro.games import DEFAULT, Game
+from maestro.cli.table import lines, own, width
+from maestro.games import Game
 
 MAX_EPISODES = 10_000
 MAX_BATCH = 1_000_000
@@ -45,7 +45,7 @@ def crossplay(
     episodes: Annotated[int, tyro.conf.arg(help="Of each pair on each level from each seat.")] = 5,
     milestones: tyro.conf.FlagCreatePairsOff[bool] = False,
     itself: tyro.conf.FlagCreatePairsOff[bool] = False,
-    game: GameOption = DEFAULT,
+    game: PlayedOption = "",
     seed: Annotated[int, tyro.conf.arg(help="Of the dice.")] = 0,
     batch: BatchOption = 0,
     as_json: JsonFlag = False,
@@ -69,7 +69,7 @@ def crossplay(
     """
     from maestro.analysis import crossplay as games
 
-    found = find_game("--game", game)
+    found = played_game(game, who)
     use_cache()
     play = play_of(found, who, levels, episodes, seed, batch)
     groups = everyone(found, who, milestones)
@@ -102,7 +102,7 @@ def play_of(game: Game, who: tuple[str, ...], levels: str, episodes: int, seed: 
         raise Mistake(f"--levels: {error}") from None
     if env.num_agents != 2:
         raise Mistake(f"--game: {game.name} has {env.num_agents} players; these games need two")
-    return Play(env, chosen, episodes, seed, batch or default_batch())
+    return Play(env, chosen, episodes, seed, batch or default_batch(), game.shares)
 
 
 def everyone(game: Game, who: tuple[str, ...], milestones: bool = False) -> dict[int, Any]:
@@ -159,7 +159,7 @@ def show(out: Path, what: Any, table: Any, as_json: bool) -> None:
         f"{play.episodes} of each pair on each level from each seat; mean over all others, then over seeds "
         "(± standard error)"
     )
-    say("\n".join(lines([told(row) for row in rows], width())))
+    say("\n".join(lines([told(row) | own(row, play.shares) for row in rows], width())))
     say(f"{out / 'table.csv'}  all games")
 
 

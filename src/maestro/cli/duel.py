@@ -16,16 +16,15 @@ from maestro.cli.arguments import (
     Mistake,
     check_output,
     check_range,
-    find_game,
     find_level,
     parse,
     use_cache,
     writing,
 )
-from maestro.cli.levels import GameOption
+from maestro.cli.opening import PlayedOption, played_game
 from maestro.cli.options import JsonFlag
 from maestro.cli.output import console, say
-from maestro.games import DEFAULT, Game
+from maestro.games import Game
 
 MAX_GAMES = 100_000
 RANDOM = "random"  # instead of a level: a generated one
@@ -47,7 +46,7 @@ def duel(
             help_behavior_hint="",
         ),
     ] = "",
-    game: GameOption = DEFAULT,
+    game: PlayedOption = "",
     seed: Annotated[int, tyro.conf.arg(help="The same seed gives the same game.")] = 0,
     games: Annotated[int, tyro.conf.arg(help="How many; more than one are only counted.")] = 1,
     video: Annotated[
@@ -79,7 +78,7 @@ def duel(
     if as_json and games == 1:
         raise Mistake("--json: tells the counts of many games, and --games is 1")
     use_cache()
-    known = find_game("--game", game)
+    known = played_game(game, (a, b))
     if video is not None:
         check_output("--video", video, ENDINGS)
         if games > 1:

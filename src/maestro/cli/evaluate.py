@@ -1,21 +1,21 @@
 """`maestro evaluate`: students on unseen levels against unseen opponents, and against best responses."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from maestro.cli.arguments import Mistake, check_output, check_range, find_game, parse, use_cache, writing
+from maestro.cli.arguments import Mistake, check_output, check_range, parse, use_cache, writing
 from maestro.cli.crossplay import BatchOption, Who, everyone, play_of
-from maestro.cli.levels import GameOption
+from maestro.cli.opening import PlayedOption, open_run, played_game
 from maestro.cli.options import JsonFlag
 from maestro.cli.output import say
 from maestro.cli.progress import reporting
-from maestro.cli.table import lines, width
-from maestro.games import DEFAULT, Game
+from maestro.cli.table import lines, own, width
+from maestro.games import Game
 
 if TYPE_CHECKING:
     from maestro.runs.reporter import Reporter
@@ -52,7 +52,7 @@ def evaluate(
     exploit: Annotated[
         int, tyro.conf.arg(help="Also train a best response to each run's first student for so many updates.")
     ] = 0,
-    game: GameOption = DEFAULT,
+    game: PlayedOption = "",
     seed: Annotated[int, tyro.conf.arg(help="Of the dice.")] = 0,
     batch: BatchOption = 0,
     out: Annotated[
@@ -74,7 +74,7 @@ def evaluate(
 
     maestro evaluate runs/maestro --exploit 200
     """
-    found = find_game("--game", game)
+    found = played_game(game, who)
     if episodes % 2:
         raise Mistake(f"--episodes: {episodes} is odd; worst cases need halves")
     check_range("--exploit", exploit, 0, MAX_UPDATES)
@@ -91,7 +91,7 @@ def evaluate(
     if exploit:
         with reporting(as_json) as reporter:
             result["exploitability"] = exploited(game, found, who, exploit, reporter)
-    return partial(show, result, "levels" if levels else "split", as_json)
+    return partial(show, result, "levels" if levels else "split", found.shares, as_json)
 
 
 def opponents_of(game: Game, split: str, has_levels: bool) -> tuple[str, ...]:
@@ -131,7 +131,6 @@ def exploited(
     typed: str, game: Game, who: tuple[str, ...], updates: int, reporter: "Reporter"
 ) -> dict[str, Any]:
     """Best responses to the first student of each run that was named, kept in the folders of the runs."""
-    from maestro.cli.opening import open_run
     from maestro.runs import agent_file, entrants, exploiters
 
     found = {}
@@ -154,12 +153,12 @@ def exploited(
     return found
 
 
-def show(found: dict[str, Any], kind: str, as_json: bool) -> None:
+def show(found: dict[str, Any], kind: str, shares: Mapping[str, Any], as_json: bool) -> None:
     """What was found."""
     if as_json:
         return say(json.dumps({**found, "levels_are": kind}, indent=1))
     say(f"{kind}: {found['levels']}, {found['games']:,} games, from both seats; intervals over seeds")
-    say("\n".join(lines([told(row) for row in found["against"]], width())))
+    say("\n".join(lines([told(row) | own(row, shares) for row in found["against"]], width())))
     say("")
     for name, robust in found["robustness"].items():
         say(f"{name}: return over {robust['cells']} cells of level and opponent: {words(robust)}")

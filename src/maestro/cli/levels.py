@@ -70,10 +70,12 @@ def list_levels(game: GameOption = DEFAULT, as_json: JsonFlag = False) -> None:
 
 
 def text_of(value: Any) -> str:
-    """What a table shows of a fact: numbers in three digits, names as they are."""
+    """What a table shows of a fact: numbers in three digits or as whole ones, names as they are."""
     if isinstance(value, list):
         return ", ".join(value)
-    return f"{value:.3g}" if isinstance(value, float) else clean(str(value))
+    if isinstance(value, float):
+        return f"{value:,.0f}" if 1000 <= abs(value) < math.inf else f"{value:.3g}"
+    return clean(str(value))
 
 
 def show(
@@ -112,7 +114,10 @@ def show(
     state = jax.device_get(env.reset(jax.random.key(0), found)[0])
     if sys.stdout.isatty():
         console().print(known.draw.terminal(found, state), highlight=False)
-        facts = [f"{what.replace('_', ' ')} {value:.3g}" for what, value in env.statistics(found).items()]
+        facts = [
+            f"{what.replace('_', ' ')} {text_of(float(value))}"
+            for what, value in env.statistics(found).items()
+        ]
         say(f"{name}: {', '.join(facts)}, {found.time_limit} steps")
     else:
         say(known.levels.to_text(found, name), end="")

@@ -1,16 +1,36 @@
 """A run that was typed: its game, its settings and its method; nothing in its folder causes an import."""
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import tyro
 
 from maestro import games, imports
 from maestro.cli.arguments import Mistake, find_game
 from maestro.cli.options import find_method
 from maestro.config import RunConfig
-from maestro.games import Game
+from maestro.games import DEFAULT, Game
 from maestro.runs import folder as run_folder
 from maestro.runs.folder import RunError, RunFolder
 from maestro.settings import SettingsError, shown
+
+PlayedOption = Annotated[
+    str,
+    tyro.conf.arg(
+        metavar="GAME",
+        help=f"By default that of the runs and agents named, else {DEFAULT}; one of your own is module:NAME.",
+        help_behavior_hint="",
+    ),
+]
+
+
+def played_game(typed: str, who: Iterable[str]) -> Game:
+    """The game that was typed, else the one of the first run or agent among those named, else the usual."""
+    from maestro.runs.players import game_of
+
+    told = (name for name in map(game_of, who) if name in games.TABLE)  # others are imported only if typed
+    return find_game("--game", typed or next(told, DEFAULT))
 
 
 def open_run(path: Path, typed_game: str = "", typed_method: str = "") -> tuple[Game, RunConfig, Any]:

@@ -3,6 +3,8 @@
 import shutil
 import sys
 import textwrap
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from rich.cells import cell_len
 
@@ -30,6 +32,18 @@ def lines(rows: list[Row], width: int | None, dropped: tuple[str, ...] = ()) -> 
     ]
     left_out = ", ".join(name for name in rows[0] if name not in shown)
     return table + wrapped([f"left out: {left_out}", "--json has all"], width or 1) * bool(left_out)
+
+
+def own(row: Mapping[str, Any], shares: Collection[str]) -> Row:
+    """A game's own numbers of a row in words, those that are shares in percent."""
+    return {
+        name.replace("_", " "): in_words(found["mean"], name in shares) for name, found in row["own"].items()
+    }
+
+
+def in_words(mean: float | None, is_share: bool) -> str:
+    """A number of a game's own; nothing where it is not known."""
+    return "" if mean is None else f"{mean:.1%}" if is_share else f"{mean:.4g}"
 
 
 def stacked(row: Row, width: int) -> list[str]:

@@ -13,16 +13,15 @@ from maestro.cli.arguments import (
     Mistake,
     check_output,
     check_range,
-    find_game,
     find_level,
     parse,
     use_cache,
     writing,
 )
 from maestro.cli.duel import RANDOM, find_player
-from maestro.cli.levels import GameOption
+from maestro.cli.opening import PlayedOption, played_game
 from maestro.cli.output import say
-from maestro.games import DEFAULT, Game
+from maestro.games import Game
 
 MAX_GAMES = 1000
 PLAYER = "PLAYER"
@@ -45,7 +44,7 @@ def video(
             help_behavior_hint="",
         ),
     ] = "",
-    game: GameOption = DEFAULT,
+    game: PlayedOption = "",
     seed: Annotated[int, tyro.conf.arg(help="The same seed gives the same film.")] = 0,
     longest_of: Annotated[int, tyro.conf.arg(metavar="N", help="Film the longest of so many games.")] = 1,
     speed: Annotated[float, tyro.conf.arg(help="Steps per second.")] = 12.0,
@@ -72,7 +71,7 @@ def video(
     check_range("--speed", speed, 0.1, 100)
     check_output("--out", out, ENDINGS)
     use_cache()
-    known = find_game("--game", game)
+    known = played_game(game, (a, b))
     if known.draw.picture is None:
         raise Mistake(f"--game: {known.name} has no pictures to film")
     if known.environment().num_agents != 2:

@@ -1,8 +1,8 @@
 """Everybody against everybody: entrants x entrants x levels x episodes x both seats -> a table of games."""
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations_with_replacement
 from typing import Any
@@ -17,6 +17,7 @@ from maestro.evaluation import table
 from maestro.evaluation.level_sets import LevelSet
 from maestro.evaluation.play import Result, games, step_bound
 from maestro.evaluation.table import Table
+from maestro.games import Share
 
 SEATS = ("first", "second")
 Report = Callable[[int, int], None]  # (games played, of how many)
@@ -45,6 +46,7 @@ class Play:
     episodes: int = 5
     seed: int = 0  # of the dice
     batch: int = 1024  # games at once
+    shares: Mapping[str, Share] = field(default_factory=dict)  # of the game
 
     @property
     def games(self) -> int:
@@ -188,6 +190,13 @@ def dice(key: PRNGKeyArray, pairs: Any, levels: Any, episodes: Any) -> Key[Array
     return jax.vmap(jax.vmap(one, (None, 0, 0)), (0, None, None))(pairs, levels, episodes)
 
 
+def own_numbers(play: Play, result: Result) -> dict[str, np.ndarray]:
+    """What the game measures beside scores, [L, N] or [L, N, 2]: its shares, and the sums of all else."""
+    told = {share.told for share in play.shares.values()}
+    shares = {name: share.of(result.extras[share.told], result.length) for name, share in play.shares.items()}
+    return shares | {name: values for name, values in result.extras.items() if name not in told}
+
+
 def rows_of(play: Play, meeting: Meeting, result: Result, updates: int) -> Table:
     """A meeting as rows of the table, one for each level."""
     count, seat = len(play.levels.names), meeting.seat
@@ -209,7 +218,7 @@ def rows_of(play: Play, meeting: Meeting, result: Result, updates: int) -> Table
         "b_return": result.score[..., other].mean(axis=1, dtype=float),
         "length": result.length.mean(axis=1),
     }
-    for name, values in result.extras.items():
+    for name, values in own_numbers(play, result).items():
         each = values if values.ndim > 2 else np.stack([values, values], axis=-1)
         columns |= {f"a_{name}": each[..., own].mean(axis=1), f"b_{name}": each[..., other].mean(axis=1)}
     return table.of(columns)

@@ -58,6 +58,22 @@ class Split:
 
 
 @dataclass(frozen=True)
+class Share:
+    """A number between 0 and 1 that tables of games have beside scores and lengths."""
+
+    told: str
+    """Its name in `info`, of whose values over a game it is the sum."""
+    per_step: int | float = 0
+    """A share of time has the most that a step can add here: the sum is divided by it and by the steps."""
+
+    def of(self, total: Any, length: Any) -> Any:
+        """The share in games of some length, [*g] or [*g, agents], given the sums."""
+        if not self.per_step:
+            return total
+        return total / (self.per_step * length.reshape(*length.shape, *[1] * (total.ndim - length.ndim)))
+
+
+@dataclass(frozen=True)
 class Game:
     """Everything that training, evaluation and the command line need to know of a game."""
 
@@ -69,6 +85,7 @@ class Game:
     levels: Any = None  # `Levels`: by name and as text; in JSON if none are given
     splits: Mapping[str, Split] = field(default_factory=dict)  # by their use: validation, test, specialist
     draw: Drawing = Drawing()
+    shares: Mapping[str, Share] = field(default_factory=dict)  # by name; what else `info` tells is summed
 
     def __post_init__(self) -> None:
         from maestro.envs.levels import as_json

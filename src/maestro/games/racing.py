@@ -6,8 +6,9 @@ from maestro.agents.conv_beta import ConvBeta
 from maestro.config import CurriculumConfig, EvaluationConfig, PPOConfig, RunConfig, ScheduleConfig
 from maestro.envs.racing import circuits, draw, text
 from maestro.envs.racing.game import Racing
+from maestro.envs.racing.levels import REPEAT
 from maestro.envs.racing.players import PLAYERS
-from maestro.games import Drawing, Game, Split
+from maestro.games import Drawing, Game, Share, Split
 
 OPPONENTS = ("first", *PLAYERS)
 
@@ -64,4 +65,9 @@ GAME = Game(
         "specialist": Split(circuits.SPECIALIST),
     },
     draw=Drawing(draw.terminal, draw.draw, ("red", "blue"), ("#dc283c", "#285fdc"), draw.view),
+    shares={
+        "lap_progress": Share("tiles"),
+        "grass_time": Share("grass", REPEAT),
+        "backwards_time": Share("backwards", REPEAT),
+    },
 )

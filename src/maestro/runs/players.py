@@ -6,7 +6,7 @@ from typing import Any
 from maestro.games import Game, shipped
 from maestro.runs import agent_file
 from maestro.runs.agent_file import ENDING, AgentError
-from maestro.runs.folder import RunFolder
+from maestro.runs.folder import RunError, RunFolder, read_settings
 from maestro.settings import nearest, shown
 
 
@@ -33,6 +33,18 @@ def file_of(game: Game, named: str) -> Path | None:
     if folder and seed.isdecimal() and Path(folder).is_dir():
         return student_file(Path(folder), int(seed))
     return None
+
+
+def game_of(named: str) -> str:
+    """The name of the game that an agent's file or a run tells of; empty where nothing is told."""
+    folder, _, seed = named.rpartition(":")
+    try:
+        if named.endswith(ENDING):
+            return str(agent_file.read_card(Path(named).with_suffix(".json"))["game"])
+        run = folder if folder and seed.isdecimal() and not Path(named).is_dir() else named
+        return str(read_settings(Path(run))[1].get("game", ""))
+    except (RunError, ValueError, OSError):  # whoever opens it says what is wrong
+        return ""
 
 
 def seeds_of(folder: RunFolder) -> list[int]:

@@ -46,7 +46,7 @@ class StableVecEnv(VecEnv):
             infos[i] = {
                 "terminal_observation": told["final_obs"][i],
                 "TimeLimit.truncated": bool(truncated[i] and not terminated[i]),
-                "score": float(told["final_info"]["score"][i]),
+                **{name: float(x[i]) for name, x in told["final_info"].items() if name[0] != "_"},
             }
         return obs, reward.astype(np.float32), terminated | truncated, infos
 

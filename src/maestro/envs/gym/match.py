@@ -30,7 +30,7 @@ class Outcome(PyTreeNode):
     """What a step brought."""
 
     reward: Leaf  # [n]
-    score: Leaf  # [n]
+    info: Tree  # dict, always with `score`; of each agent [n], or of the game []
     terminated: Leaf
     truncated: Leaf
 
@@ -79,7 +79,7 @@ def turn(table: Table, coplayer: Any, match: Match, actions: Any) -> tuple[Match
     result = table.env.step(keys[1], match.level, match.state, actions)
     state, obs, reward, terminated, truncated, info = result
     after = match.replace(key=keys[0], state=state, obs=obs, memories=tuple(memories))
-    return after, Outcome(reward, info["score"], terminated, truncated)
+    return after, Outcome(reward, info, terminated, truncated)
 
 
 def restart(table: Table, coplayer: Any, matches: Match, due: Any, levels: Any) -> Match:

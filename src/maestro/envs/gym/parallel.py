@@ -7,7 +7,7 @@ from gymnasium import Space
 from pettingzoo import ParallelEnv
 
 from maestro.envs.base import Environment
-from maestro.envs.gym.session import Session
+from maestro.envs.gym.session import Session, told_to
 from maestro.envs.gym.spaces import check_actions
 from maestro.envs.gym.stage import Stage, as_stage
 
@@ -51,7 +51,7 @@ class Parallel(ParallelEnv):
             raise ValueError(f"actions for {sorted(actions)}, but the agents that act are {self.agents}")
         env, names = self.session.stage.env, self.possible_agents
         taken = [check_actions(env, actions[name], f"actions[{name!r}]") for name in names]
-        reward, score, terminated, truncated = self.session.step(np.stack(taken))
+        reward, info, terminated, truncated = self.session.step(np.stack(taken))
         if self.session.over:
             self.agents = []
         return (
@@ -59,7 +59,7 @@ class Parallel(ParallelEnv):
             {name: float(reward[seat]) for seat, name in enumerate(names)},
             dict.fromkeys(names, terminated),
             dict.fromkeys(names, truncated),
-            {name: {"score": float(score[seat])} for seat, name in enumerate(names)},
+            {name: told_to(seat, info) for seat, name in enumerate(names)},
         )
 
     def render(self) -> Any:

@@ -15,6 +15,11 @@ begin_one = partial(jax.jit, static_argnums=1)(begin)
 turn_one = partial(jax.jit, static_argnums=0)(turn)
 
 
+def told_to(seat: int, info: dict[str, Any]) -> dict[str, float]:
+    """What a step tells one agent: its own numbers, and those of the whole game."""
+    return {name: float(x[seat] if np.ndim(x) else x) for name, x in info.items()}
+
+
 class Session:
     """Games on one stage, beside a co-player who has the table's seats."""
 
@@ -46,15 +51,15 @@ class Session:
         self.over = False
         self.show()
 
-    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, bool, bool]:
-        """(rewards, scores, terminated, truncated) of all agents' actions."""
+    def step(self, actions: Any) -> tuple[np.ndarray, dict[str, Any], bool, bool]:
+        """(rewards, info, terminated, truncated) of all agents' actions."""
         match = self.going("step", over=False)
         self.match, outcome = turn_one(self.table, self.coplayer, match, actions)
         outcome = jax.device_get(outcome)
         terminated, truncated = bool(outcome.terminated), bool(outcome.truncated)
         self.over = terminated or truncated
         self.show()
-        return outcome.reward, outcome.score, terminated, truncated
+        return outcome.reward, outcome.info, terminated, truncated
 
     def view(self, seat: int) -> Any:
         """One agent's observation, an array of its own."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from maestro.envs.base import Environment
 from maestro.envs.gym.coplayers import as_coplayer, is_function, other_seats
-from maestro.envs.gym.session import Session
+from maestro.envs.gym.session import Session, told_to
 from maestro.envs.gym.spaces import check_actions
 from maestro.envs.gym.stage import Stage, as_stage
 
@@ -47,9 +47,9 @@ class Single(gymnasium.Env):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
         """(observation, reward, terminated, truncated, info)."""
         self.session.going("step", over=False)
-        reward, score, terminated, truncated = self.session.step(self.all_actions(action))
-        view, info = self.session.view(self.seat), {"score": float(score[self.seat])}
-        return view, float(reward[self.seat]), terminated, truncated, info
+        reward, info, terminated, truncated = self.session.step(self.all_actions(action))
+        view, told = self.session.view(self.seat), told_to(self.seat, info)
+        return view, float(reward[self.seat]), terminated, truncated, told
 
     def render(self) -> Any:
         """The state in the mode that was asked for."""

@@ -48,6 +48,12 @@ def check_mode(mode: AutoresetMode | str) -> AutoresetMode:
     raise ValueError(f"autoreset_mode: {mode!r} is unknown; allowed: {allowed}")
 
 
+def where(there: np.ndarray, own: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Numbers of some of the games, and of which, as Gymnasium writes it."""
+    named = {name: np.where(there, x, 0) for name, x in own.items()}
+    return named | {f"_{name}": there.copy() for name in own}
+
+
 class Vector(VectorEnv):
     """Many games beside one co-player; with seed s, game i is the single view's game with seed s + i."""
 
@@ -124,24 +130,29 @@ class Vector(VectorEnv):
         )
         outcome = jax.device_get(outcome)
         ended = outcome.terminated | outcome.truncated
-        infos = self.infos(outcome.score[:, self.seat], ended, last_obs)
+        infos = self.infos(self.own(outcome.info), ended, last_obs)
         self.over = np.zeros_like(ended) if same_step else ended
         reward = outcome.reward[:, self.seat].astype(np.float64)
         obs = self.view(self.matches.obs, self.seat)
         return obs, reward, outcome.terminated.copy(), outcome.truncated.copy(), infos
 
-    def infos(self, score: np.ndarray, ended: np.ndarray, last_obs: Any) -> dict[str, Any]:
-        """The scores and, where new games began in the same step, what belongs to the old ones."""
-        score = score.astype(np.float64)
+    def own(self, info: dict[str, Any]) -> dict[str, np.ndarray]:
+        """What a step tells the seat in each game."""
+        return {
+            name: np.asarray(x[:, self.seat] if np.ndim(x) > 1 else x, np.float64) for name, x in info.items()
+        }
+
+    def infos(self, own: dict[str, np.ndarray], ended: np.ndarray, last_obs: Any) -> dict[str, Any]:
+        """What was told and, where new games began in the same step, what belongs to the old ones."""
         if self.mode is AutoresetMode.NEXT_STEP:
-            return {"score": np.where(self.over, 0, score), "_score": ~self.over}
-        infos: dict[str, Any] = {"score": np.where(ended, 0, score), "_score": ~ended}
+            return where(~self.over, own)
+        infos = where(~ended, own)
         if ended.any():
             final = self.view(last_obs, self.seat)
             infos["final_obs"], infos["_final_obs"] = np.full(self.num_envs, None), ended.copy()
             for i in np.flatnonzero(ended):
                 infos["final_obs"][i] = jax.tree.map(lambda x, i=i: x[i].copy(), final)
-            infos["final_info"] = {"score": np.where(ended, score, 0), "_score": ended.copy()}
+            infos["final_info"] = where(ended, own)
             infos["_final_info"] = ended.copy()
         return infos
 

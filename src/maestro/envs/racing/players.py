@@ -20,10 +20,10 @@ GRIP = 35.0  # sideways acceleration that a driver allows itself
 SLOW = 9.0  # speed of a car that has yet to turn
 LOST = 15.0  # from the center line, and a driver looks for the road anew
 SIGHTED, BACK = 60, 10  # tiles that a driver looks ahead, and back for where it is
-BEHIND, NEAR = (
-    30.0,
-    5.0,
-)  # how close another must be to be blocked, and how far from the center line that is done
+BEHIND = 30.0  # how close another must be to be blocked
+NEAR = 5.0  # from the center line, and no further, is that done
+HAIRPIN, WITHIN = 2.2, 20.0  # radians that the road turns on so little of its length: tighter than a car
+WIDE, SOON = 4.0, 25.0  # how far outside a hairpin is entered, and from how far before it on
 
 
 def ahead(road: Track, nearest: Array) -> tuple[Track, Float[Array, " K"]]:
@@ -34,12 +34,25 @@ def ahead(road: Track, nearest: Array) -> tuple[Track, Float[Array, " K"]]:
     return next_ones, jnp.concatenate([jnp.zeros(1), jnp.cumsum(steps)])
 
 
-def fastest(road: Track, far: Float[Array, " K"], limit: float) -> Float[Array, ""]:
+def bends(road: Track, far: Float[Array, " K"]) -> Float[Array, " B"]:
+    """How much the road turns to the left from each tile on, in radians for each unit of length."""
+    turn = jnp.unwrap(road.beta)[3:] - jnp.unwrap(road.beta)[:-3]
+    return turn / jnp.maximum(far[3:] - far[:-3], 1.0)
+
+
+def fastest(bend: Float[Array, " B"], far: Float[Array, " B"], limit: float) -> Float[Array, ""]:
     """A speed from which every turn ahead can still be taken, as there is road to brake on before it."""
-    turn = jnp.abs(jnp.unwrap(road.beta)[3:] - jnp.unwrap(road.beta)[:-3])
-    bend = turn / jnp.maximum(far[3:] - far[:-3], 1.0)
-    there = jnp.sqrt(GRIP / jnp.maximum(bend, 1e-3))
-    return jnp.minimum(limit, jnp.min(jnp.sqrt(there**2 + 2 * GRIP * far[:-3])))
+    there = jnp.sqrt(GRIP / jnp.maximum(jnp.abs(bend), 1e-3))
+    return jnp.minimum(limit, jnp.min(jnp.sqrt(there**2 + 2 * GRIP * far)))
+
+
+def swing(road: Track, far: Float[Array, " K"]) -> Float[Array, ""]:
+    """How far right of the center line to come to a hairpin, so that the circle of the car fits into it."""
+    beta = jnp.unwrap(road.beta)
+    turn = jnp.interp(far + WITHIN, far, beta) - beta
+    hairpin = (jnp.abs(turn) > HAIRPIN) & (far < SOON)
+    first = jnp.argmax(hairpin)
+    return jnp.where(hairpin.any() & (first > 0), WIDE * jnp.sign(turn[first]), 0.0)
 
 
 def passed(road: Track, last: Array, here: Float[Array, "2"]) -> Array:
@@ -59,7 +72,8 @@ def drive(
     road, here, speed = track.along(level.center), car.origin(own), jnp.linalg.norm(own.velocity)
     tile = passed(road, last, here)
     tiles, far = ahead(road, tile)
-    aim = jnp.argmax(far >= 6.5 + 0.2 * speed)
+    bend, aim = bends(tiles, far), jnp.argmax(far >= 6.5 + 0.2 * speed)
+    aside = jnp.where(aside == 0, swing(tiles, far), aside)
     target = tiles.point[aim] + aside * tiles.normal[aim] - here
     angle = jnp.arctan2(-target[0], target[1]) - own.heading
     angle = (angle + jnp.pi) % (2 * jnp.pi) - jnp.pi
@@ -67,7 +81,7 @@ def drive(
     curve = jnp.where(jnp.abs(angle) < 1.2, jnp.sin(angle), jnp.sign(angle))
     steer = jnp.clip(jnp.arctan(2 * WHEELBASE * curve / reach), -LOCK, LOCK)
     turned = jnp.where(jnp.abs(angle) > 0.6, SLOW, limit)
-    too_fast = speed - jnp.minimum(turned, fastest(tiles, far, limit))
+    too_fast = speed - jnp.minimum(turned, fastest(bend, far[: len(bend)], limit))
     most = jnp.where(jnp.abs(steer) > LOCK / 2, 0.1, 0.6)  # more would spin the car
     gas, brake = jnp.clip(-0.1 * too_fast, 0.0, most), jnp.clip(0.03 * too_fast, 0.0, 0.5)
     return tile, jnp.stack([0.5 - 0.5 * steer, gas, brake])
@@ -128,4 +142,4 @@ class Idle:
         return memory, jnp.array([0.5, 0.0, 0.0])
 
 
-PLAYERS = {player.name: player for player in (Follower(), Blocker(), Idle())}
+PLAYERS = {player.name: player for player in (Idle(), Follower(), Blocker())}
