@@ -49,12 +49,12 @@ def test_a_driver_keeps_to_its_own_part_of_a_road_that_meets_itself():
 
 def test_a_hairpin_is_entered_on_its_outside_and_other_turns_are_not():
     def sharp(turn: float, radius: float) -> float:
-        """Where to drive 10 units before a turn to the left."""
+        """Where to drive 12 units before a turn to the left; the road's ends, which do not meet, are far."""
         arc = np.arange(0, turn, 1 / radius)
         bend = np.stack([radius * (np.cos(arc) - 1), radius * np.sin(arc)], axis=1)
         out = bend[-1] + np.arange(1, 40)[:, None] * [-np.sin(arc[-1]), np.cos(arc[-1])]
-        road = along(jnp.asarray(np.concatenate([[[0.0, y] for y in range(-10, 0)], bend, out]), jnp.float32))
-        tiles, far = ahead(road, jnp.int32(0))
+        road = along(jnp.asarray(np.concatenate([[[0.0, y] for y in range(-20, 0)], bend, out]), jnp.float32))
+        tiles, far = ahead(road, jnp.int32(8))
         return float(swing(tiles, far))
 
     assert sharp(np.pi, 5.0) == WIDE  # to the right

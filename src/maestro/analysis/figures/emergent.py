@@ -43,7 +43,7 @@ def picture(rows: list[Row], names: list[str], labels: list[str], options: Optio
     lines: dict[str, Any] = {}
     for panel, name in zip(axes.flat, names, strict=False):
         lines |= panels.curves(panel, panels.chosen(rows, statistic=name), labels, options)
-        panel.set_title(panels.word(name))
+        panel.set_title(name.replace("_", " "))  # a statistic of levels, which is no quantity of games
     for panel in panels.bottom_of_columns(axes, len(names)):
         panel.set_xlabel("updates")
     panels.legend(figure, lines)
