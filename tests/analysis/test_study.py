@@ -12,6 +12,7 @@ from maestro import toml
 from maestro.analysis.study import after, games, measures, pace, pieces, plan
 from maestro.analysis.study.pieces import BEGUN, DONE, NEW
 from maestro.evaluation import table
+from maestro.games import find
 from maestro.games.lasertag import GAME as LASERTAG
 from maestro.runs import folder as run_folder
 from maestro.settings import SettingsError
@@ -291,7 +292,8 @@ def test_an_interrupted_result_goes_on_where_it_stopped(hands, tmp_path) -> None
 
 @pytest.mark.parametrize("path", STUDIES, ids=[path.stem for path in STUDIES])
 def test_the_studies_that_come_with_the_project_can_be_done(path) -> None:
-    found = plan.read(toml.read(path), LASERTAG)
+    read = toml.read(path)
+    found = plan.read(read, find(read["game"]))
     assert found.cohorts and json.dumps([step.name for step in after.steps(found, Path("out"))])
 
 
