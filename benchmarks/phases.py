@@ -19,11 +19,11 @@ import jax.numpy as jnp
 from maestro import cohort, curriculum, regret, train
 from maestro.agents import lstm
 from maestro.envs.base import observation_shape
+from maestro.runs.workload import BACKWARD
 from maestro.train import Experiment, TrainState
 
 REPEATS = 5
 NO_KERNELS = {"parameter", "get-tuple-element", "tuple", "bitcast", "constant"}
-BACKWARD = 3  # a gradient costs as much as so many passes
 
 
 def clocked(function: Callable[..., Any], *inputs: Any) -> tuple[float, Any, Any]:
@@ -51,10 +51,10 @@ def kernels_per_turn(program: str, turns: int) -> int | None:
 @functools.cache
 def ceilings() -> dict[str, float]:
     """Operations and bytes per second of this chip, as a large product and a large copy reach them."""
-    side = 1024 if jax.default_backend() == "cpu" else 8192
+    side, numbers = (1024, 2**26) if jax.default_backend() == "cpu" else (8192, 2**30)
     matrix = jnp.ones((side, side), lstm.operand_dtype())
     product, *_ = clocked(lambda a: a @ a, matrix)
-    large = jnp.ones((side // 8, side, side) if side > 1024 else (64, side, side), jnp.float32)
+    large = jnp.ones(numbers, jnp.float32)
     copy, *_ = clocked(lambda a: a + 1, large)
     return {"flop_per_s": 2 * side**3 / product, "bytes_per_s": 2 * large.nbytes / copy}
 

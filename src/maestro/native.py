@@ -16,6 +16,7 @@ from maestro import cache
 
 FLAGS = ("-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC", "-w")
 LONGEST = 300  # seconds; it takes about ten
+SHARED = Path(__file__).with_suffix(".h")  # what all sources include
 TOOLKIT = Path("/usr/local/cuda/bin/nvcc")
 
 
@@ -58,16 +59,18 @@ class Library:
             raise CannotBuild(str(error)) from None
 
     def digest(self, nvcc: str) -> str:
-        """What a library depends on: its source, how it is compiled, and the headers of XLA."""
+        """What a library depends on: its sources, how it is compiled, and the headers of XLA."""
         version = subprocess.run([nvcc, "--version"], capture_output=True, timeout=LONGEST).stdout
-        parts = [self.source.read_bytes(), " ".join(self.flags).encode(), version, jax.__version__.encode()]
+        sources = [SHARED.read_bytes(), self.source.read_bytes()]
+        parts = [*sources, " ".join(self.flags).encode(), version, jax.__version__.encode()]
         return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
     def compile_to(self, path: Path, nvcc: str) -> None:
         """Compile beside the place and move it there, so that nobody ever loads half of it."""
         with tempfile.TemporaryDirectory(dir=path.parent) as own:
             part = Path(own) / path.name
-            command = [nvcc, *self.flags, "-I", jax.ffi.include_dir(), "-o", str(part), str(self.source)]
+            headers = ["-I", jax.ffi.include_dir(), "-I", str(SHARED.parent)]
+            command = [nvcc, *self.flags, *headers, "-o", str(part), str(self.source)]
             done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST)
             if done.returncode:
                 said = (done.stderr or done.stdout).strip().splitlines()

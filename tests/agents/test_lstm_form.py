@@ -180,7 +180,7 @@ def test_nobody_loads_half_a_library(compiler):
 def test_the_source_has_what_is_registered():
     source = Path(kernel.LIBRARY.source).read_text()
     for _, symbol in kernel.SYMBOLS:
-        assert f"XLA_FFI_DEFINE_HANDLER_SYMBOL({symbol}," in source
+        assert f"MAESTRO_KERNEL({symbol}," in source
     assert (
         f"constexpr int H = {kernel.UNITS}," in source and f"constexpr int NB = {kernel.SEQUENCES};" in source
     )

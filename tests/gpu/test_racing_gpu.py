@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from maestro.envs.racing import car as model
 from maestro.envs.racing import collision, impulse, kernel, manifold, track, view
 from maestro.envs.racing.game import Racing
+from oracles import racing_cars
 
 pytestmark = pytest.mark.gpu
 
@@ -19,18 +19,10 @@ def gpu():
         pytest.skip(why)
 
 
-def thrown(number: int) -> model.Car:
-    """Pairs of cars close to each other, many of them overlapping, turning and sliding every way."""
-    random = np.random.default_rng(number)
-    position = np.zeros((number, 2, 2))
-    position[:, 1] = random.uniform(-1, 1, (number, 2)) * (2.6, 5.2)
-    angle = random.uniform(-np.pi, np.pi, (number, 2))
-    cars = jax.vmap(jax.vmap(model.start))(jnp.array(position, jnp.float32), jnp.array(angle, jnp.float32))
-    return cars.replace(
-        velocity=jnp.array(random.normal(0, 15, (number, 2, 2)), jnp.float32),
-        spin=jnp.array(random.normal(0, 2, (number, 2)), jnp.float32),
-        steer=jnp.array(random.uniform(-0.4, 0.4, (number, 2, 4)), jnp.float32),
-    )
+def thrown(number):
+    """Cars thrown into each other, their wheels steered but not turning."""
+    cars = racing_cars.thrown(np.random.default_rng(number), number)
+    return cars.replace(steer_rate=jnp.zeros_like(cars.steer_rate))
 
 
 def test_impulses_and_shifts_are_those_of_the_portable_form():

@@ -1,7 +1,4 @@
 // Racing's kernels, to be called from Python on a CPU.
-static Constants constants(const float* f) {
-  return {f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], (int)f[8], (int)f[9], (int)f[10]};
-}
 extern "C" void solve(const float* rows, const bool* active, const float* wheel, const float* strength,
                       const float* before, float* after, int games, const float* facts) {
   const Constants c = constants(facts);
@@ -17,9 +14,8 @@ extern "C" void separate(const float* rows, const bool* active, const float* gap
 extern "C" void pictures(const float* road, const int* road_codes, const float* cars, const int* car_codes,
                          const float* poses, const float* half_sides, uint8_t* out, int games, int tiles,
                          int parts, const float* camera, const int* colors) {
-  const Camera c = {camera[0], camera[1], camera[2], camera[3], camera[4]};
-  Palette palette;
-  for (int i = 0; i < COLORS * 3; i++) palette.byte[i] = colors[i];
+  const Camera c = camera_of(camera);
+  const Palette palette = palette_of(colors);
   launch(games * SEATS, THREADS, [=] {
     pictures_kernel(road, road_codes, cars, car_codes, poses, half_sides, out, tiles, parts, c, palette);
   });

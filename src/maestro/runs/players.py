@@ -27,22 +27,23 @@ def file_of(game: Game, named: str) -> Path | None:
         return Path(named)
     if known := shipped.find(game.name, named):
         return known
+    run, seed = run_of(named)
+    return student_file(run, seed) if named and run.is_dir() else None
+
+
+def run_of(named: str) -> tuple[Path, int | None]:
+    """(folder, seed) of what may be RUN or RUN:SEED."""
     folder, _, seed = named.rpartition(":")
-    if named and Path(named).is_dir():
-        return student_file(Path(named))
-    if folder and seed.isdecimal() and Path(folder).is_dir():
-        return student_file(Path(folder), int(seed))
-    return None
+    told = folder and seed.isdecimal() and not Path(named).is_dir()
+    return (Path(folder), int(seed)) if told else (Path(named), None)
 
 
 def game_of(named: str) -> str:
     """The name of the game that an agent's file or a run tells of; empty where nothing is told."""
-    folder, _, seed = named.rpartition(":")
     try:
         if named.endswith(ENDING):
             return str(agent_file.read_card(Path(named).with_suffix(".json"))["game"])
-        run = folder if folder and seed.isdecimal() and not Path(named).is_dir() else named
-        return str(read_settings(Path(run))[1].get("game", ""))
+        return str(read_settings(run_of(named)[0])[1].get("game", ""))
     except (RunError, ValueError, OSError):  # whoever opens it says what is wrong
         return ""
 

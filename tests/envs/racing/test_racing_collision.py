@@ -8,6 +8,7 @@ import pytest
 from maestro.envs.racing import car as model
 from maestro.envs.racing import collision, impulse, manifold
 from oracles import racing_world as box2d
+from oracles.racing_cars import thrown
 
 ROAD = jnp.ones((2, 4), bool)
 touching = jax.jit(jax.vmap(collision.touching))
@@ -21,20 +22,6 @@ def play(cars, actions):
         return cars, (cars, manifold.manifold(cars))
 
     return jax.lax.scan(frame, cars, length=100)[1]
-
-
-def thrown(generator, number, spread=(2.6, 5.2)):
-    """Pairs of cars close to each other, many of them overlapping, turning and sliding every way."""
-    position = np.zeros((number, 2, 2))
-    position[:, 1] = generator.uniform(-1, 1, (number, 2)) * spread
-    angle = generator.uniform(-np.pi, np.pi, (number, 2))
-    cars = jax.vmap(jax.vmap(model.start))(jnp.array(position, jnp.float32), jnp.array(angle, jnp.float32))
-    drawn = {
-        "velocity": generator.normal(0, 15, (number, 2, 2)), "spin": generator.normal(0, 2, (number, 2)),
-        "steer": generator.uniform(-0.4, 0.4, (number, 2, 4)),
-        "steer_rate": generator.uniform(-3, 3, (number, 2, 4)),
-    }  # fmt: skip
-    return cars.replace(**{name: jnp.array(value, jnp.float32) for name, value in drawn.items()})
 
 
 def momentum(u, position):

@@ -5,12 +5,8 @@
 // cluster barrier per step. Gates are interleaved: column 4*u+k of a pre-activation row is gate k (i, f, g,
 // o) of hidden unit u.
 #include <cuda_bf16.h>
-#include <cuda_runtime.h>
 
-#include <cstdint>
-
-#include "xla/ffi/api/ffi.h"
-namespace ffi = xla::ffi;
+#include "native.h"
 typedef __nv_bfloat16 bf16;
 
 constexpr int H = 256, G = 4 * H;            // hidden units, gate columns
@@ -378,12 +374,6 @@ __global__ void __cluster_dims__(C) __launch_bounds__(NT, 2)
   cluster_sync();
 }
 
-using Any = ffi::AnyBuffer;
-using Out = ffi::Result<ffi::AnyBuffer>;
-template <typename T>
-static T* data(Any b) {
-  return (T*)b.untyped_data();
-}
 struct Size {
   int64_t clusters;
   int T, B;
@@ -396,10 +386,6 @@ static Size size(Any keep, Any c0) {  // keep (...,T,B), c0 (...,B,H); leading a
   for (size_t i = 0; i + 2 < n; i++) r *= d[i];
   return {r * (d[n - 1] / NB), (int)d[n - 2], (int)d[n - 1],
           d[n - 1] % NB == 0 && c0.dimensions().back() == H};
-}
-static ffi::Error done() {
-  const cudaError_t e = cudaGetLastError();
-  return e == cudaSuccess ? ffi::Error::Success() : ffi::Error::Internal(cudaGetErrorString(e));
 }
 static ffi::Error bad() {
   return ffi::Error::InvalidArgument("lstm: hidden size must be 256 and the batch a multiple of 8");
@@ -428,28 +414,5 @@ static ffi::Error bwd(cudaStream_t st, Any acts, Any cs, Any keep, Any c0, Any w
                                           data<float>(*dh0), data<float>(*dc0), n.T, n.B);
   return done();
 }
-XLA_FFI_DEFINE_HANDLER_SYMBOL(LstmForward, fwd,
-                              ffi::Ffi::Bind()
-                                  .Ctx<ffi::PlatformStream<cudaStream_t>>()
-                                  .Arg<Any>()
-                                  .Arg<Any>()
-                                  .Arg<Any>()
-                                  .Arg<Any>()
-                                  .Arg<Any>()
-                                  .Ret<Any>()
-                                  .Ret<Any>()
-                                  .Ret<Any>(),
-                              {ffi::Traits::kCmdBufferCompatible});
-XLA_FFI_DEFINE_HANDLER_SYMBOL(LstmBackward, bwd,
-                              ffi::Ffi::Bind()
-                                  .Ctx<ffi::PlatformStream<cudaStream_t>>()
-                                  .Arg<Any>()
-                                  .Arg<Any>()
-                                  .Arg<Any>()
-                                  .Arg<Any>()
-                                  .Arg<Any>()
-                                  .Arg<Any>()
-                                  .Ret<Any>()
-                                  .Ret<Any>()
-                                  .Ret<Any>(),
-                              {ffi::Traits::kCmdBufferCompatible});
+MAESTRO_KERNEL(LstmForward, fwd, bind<5, 3>());
+MAESTRO_KERNEL(LstmBackward, bwd, bind<6, 3>());

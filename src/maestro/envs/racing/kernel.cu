@@ -1,12 +1,7 @@
 // Two parts of racing that are long loops of little work, each as one kernel: impulses between cars that touch
 // (impulse.py), and what two drivers see (view.py and raster.py). They compute what those files do, in the same
 // order; sums may be rounded differently.
-#include <cuda_runtime.h>
-
-#include <cstdint>
-
-#include "xla/ffi/api/ffi.h"
-namespace ffi = xla::ffi;
+#include "native.h"
 
 constexpr unsigned ALL = 0xffffffffu;
 constexpr int WARPS = 4;  // games in a block: a warp solves one
@@ -19,6 +14,10 @@ struct Constants {  // of impulse.py and car.py
   float mass, frame, wheel_spin, wheel_mass, friction, slop, share, largest;
   int sweeps, turns, box2d_turns;
 };
+constexpr int FACTS = 11;
+static Constants constants(const float* f) {
+  return {f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], (int)f[8], (int)f[9], (int)f[10]};
+}
 
 __device__ __forceinline__ float sum(float x) {
 #pragma unroll
@@ -249,9 +248,15 @@ constexpr int BLACK = 6, LIGHT = 10, COLORS = 11;  // codes of view.py
 struct Camera {  // of view.py
   float row, column, rows, columns, squares;
 };
+static Camera camera_of(const float* f) { return {f[0], f[1], f[2], f[3], f[4]}; }
 struct Palette {
   uint8_t byte[COLORS * 3];
 };
+static Palette palette_of(const int* bytes) {
+  Palette palette;
+  for (int i = 0; i < COLORS * 3; i++) palette.byte[i] = bytes[i];
+  return palette;
+}
 struct Pose {  // where a driver is and which way is up
   float x, y, up_x, up_y;
 };
@@ -369,82 +374,43 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 // ---- what XLA calls; leading axes are games or pictures ----
-using Any = ffi::AnyBuffer;
-using Out = ffi::Result<ffi::AnyBuffer>;
-template <typename T>
-static T* data(Any b) {
-  return (T*)b.untyped_data();
+using Facts = ffi::Span<const float>;
+static bool fits(Any rows, int games, Facts facts) {
+  return facts.size() == FACTS && (int64_t)rows.element_count() == (int64_t)games * PAIRS * ROWS * LANES;
 }
-static ffi::Error done() {
-  const cudaError_t e = cudaGetLastError();
-  return e == cudaSuccess ? ffi::Error::Success() : ffi::Error::Internal(cudaGetErrorString(e));
-}
-static Constants constants(ffi::Span<const float> f) {
-  return {f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], (int)f[8], (int)f[9], (int)f[10]};
+static ffi::Error bad() {
+  return ffi::Error::InvalidArgument("racing: six pairs of shapes, five rows, fourteen velocities");
 }
 static ffi::Error solve(cudaStream_t st, Any rows, Any active, Any wheel, Any strength, Any before, Out after,
-                        ffi::Span<const float> facts) {
+                        Facts facts) {
   const int games = before.element_count() / LANES;
-  if (facts.size() != 11 || (int64_t)rows.element_count() != (int64_t)games * PAIRS * ROWS * LANES)
-    return ffi::Error::InvalidArgument("racing: six pairs of shapes, five rows, fourteen velocities");
+  if (!fits(rows, games, facts)) return bad();
   solve_kernel<<<(games + WARPS - 1) / WARPS, 32 * WARPS, 0, st>>>(
       data<float>(rows), data<bool>(active), data<float>(wheel), data<float>(strength), data<float>(before),
-      data<float>(*after), games, constants(facts));
+      data<float>(*after), games, constants(facts.begin()));
   return done();
 }
-static ffi::Error separate(cudaStream_t st, Any rows, Any active, Any gap, Out by, ffi::Span<const float> facts) {
+static ffi::Error separate(cudaStream_t st, Any rows, Any active, Any gap, Out by, Facts facts) {
   const int games = by->element_count() / LANES;
-  if (facts.size() != 11 || (int64_t)rows.element_count() != (int64_t)games * PAIRS * ROWS * LANES)
-    return ffi::Error::InvalidArgument("racing: six pairs of shapes, five rows, fourteen velocities");
+  if (!fits(rows, games, facts)) return bad();
   separate_kernel<<<(games + WARPS - 1) / WARPS, 32 * WARPS, 0, st>>>(
-      data<float>(rows), data<bool>(active), data<float>(gap), data<float>(*by), games, constants(facts));
+      data<float>(rows), data<bool>(active), data<float>(gap), data<float>(*by), games, constants(facts.begin()));
   return done();
 }
 static ffi::Error pictures(cudaStream_t st, Any road, Any road_codes, Any cars, Any car_codes, Any poses,
-                           Any half_sides, Out out, ffi::Span<const float> camera,
-                           ffi::Span<const int32_t> colors) {
+                           Any half_sides, Out out, Facts camera, ffi::Span<const int32_t> colors) {
   const int tiles = road_codes.dimensions().back(), parts = car_codes.dimensions().back();
   const int games = road_codes.element_count() / tiles;
-  if (camera.size() != 5 || colors.size() != COLORS * 3 || tiles + parts > MOST || (int)car_codes.element_count() != games * SEATS * parts)
+  const bool all = (int)car_codes.element_count() == games * SEATS * parts;
+  if (camera.size() != 5 || colors.size() != COLORS * 3 || tiles + parts > MOST || !all)
     return ffi::Error::InvalidArgument("racing: two drivers, at most 4096 shapes");
-  const Camera c = {camera[0], camera[1], camera[2], camera[3], camera[4]};
-  Palette palette;
-  for (int i = 0; i < COLORS * 3; i++) palette.byte[i] = colors[i];
   pictures_kernel<<<games * SEATS, THREADS, 0, st>>>(
       data<float>(road), data<int>(road_codes), data<float>(cars), data<int>(car_codes), data<float>(poses),
-      data<float>(half_sides), data<uint8_t>(*out), tiles, parts, c, palette);
+      data<float>(half_sides), data<uint8_t>(*out), tiles, parts, camera_of(camera.begin()),
+      palette_of(colors.begin()));
   return done();
 }
-XLA_FFI_DEFINE_HANDLER_SYMBOL(RacingSolve, solve,
-                              ffi::Ffi::Bind()
-                                  .Ctx<ffi::PlatformStream<cudaStream_t>>()
-                                  .Arg<Any>()
-                                  .Arg<Any>()
-                                  .Arg<Any>()
-                                  .Arg<Any>()
-                                  .Arg<Any>()
-                                  .Ret<Any>()
-                                  .Attr<ffi::Span<const float>>("facts"),
-                              {ffi::Traits::kCmdBufferCompatible});
-XLA_FFI_DEFINE_HANDLER_SYMBOL(RacingSeparate, separate,
-                              ffi::Ffi::Bind()
-                                  .Ctx<ffi::PlatformStream<cudaStream_t>>()
-                                  .Arg<Any>()
-                                  .Arg<Any>()
-                                  .Arg<Any>()
-                                  .Ret<Any>()
-                                  .Attr<ffi::Span<const float>>("facts"),
-                              {ffi::Traits::kCmdBufferCompatible});
-XLA_FFI_DEFINE_HANDLER_SYMBOL(RacingPictures, pictures,
-                              ffi::Ffi::Bind()
-                                  .Ctx<ffi::PlatformStream<cudaStream_t>>()
-                                  .Arg<Any>()
-                                  .Arg<Any>()
-                                  .Arg<Any>()
-                                  .Arg<Any>()
-                                  .Arg<Any>()
-                                  .Arg<Any>()
-                                  .Ret<Any>()
-                                  .Attr<ffi::Span<const float>>("camera")
-                                  .Attr<ffi::Span<const int32_t>>("colors"),
-                              {ffi::Traits::kCmdBufferCompatible});
+MAESTRO_KERNEL(RacingSolve, solve, bind<5, 1>().Attr<Facts>("facts"));
+MAESTRO_KERNEL(RacingSeparate, separate, bind<3, 1>().Attr<Facts>("facts"));
+MAESTRO_KERNEL(RacingPictures, pictures,
+               bind<6, 1>().Attr<Facts>("camera").Attr<ffi::Span<const int32_t>>("colors"));
