@@ -14,8 +14,14 @@ from maestro.runs.folder import RunFolder
 from maestro.runs.log_file import record_of
 
 WON = "share of games won against (shaded: 95 % confidence)"
+ALL = "all"
 PANELS = {  # title: names of what is logged, with the words for each
-    "regret of the levels played": {"replayed.regret": "replayed", "new.regret": "new", "regret": "all"},
+    "return in training": {
+        "replayed.student_return": "replayed",
+        "new.student_return": "new",
+        "student_return": ALL,
+    },
+    "regret of the levels played": {"replayed.regret": "replayed", "new.regret": "new", "regret": ALL},
     "entropy of the policy": {"losses.entropy": ""},
 }
 Record = dict[str, Any]  # a line of a log
@@ -105,7 +111,8 @@ def panels(folder: RunFolder) -> dict[str, dict[str, Curve]]:
     found, metrics = {WON: won(records(folder.evaluation))}, records(folder.metrics)
     for title, names in PANELS.items():
         drawn = {label: logged(metrics, name) for name, label in names.items()}
-        found[title] = {label: shown for label, shown in drawn.items() if shown is not None}
+        known = {label: shown for label, shown in drawn.items() if shown is not None}
+        found[title] = {label: shown for label, shown in known.items() if label != ALL or len(known) == 1}
     return {title: group for title, group in found.items() if group}
 
 
