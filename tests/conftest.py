@@ -32,6 +32,7 @@ LONGEST = (
     *("racing_game", "theory_loop", "racing_kernel", "normalizer", "conv_beta"),
     *("racing_collision", "racing_view", "racing_levels"),
     *("cli_crossplay", "cross_play", "figures", "milestones", "served", "study", "landscape"),
+    *("exploiters", "exploiter_runs"),
     *("rollout", "from", "trainer", "gym", "gym_vector", "views", "wiring", "wiring_books", "wiring_keys"),
 )
 

@@ -159,6 +159,11 @@ class Race(Probe):
         number = jax.random.randint(key, (), 0, LEVELS)
         return Level(number, 2 + number % 4)
 
+    def edit(self, key, level, changes=5):
+        """The numbers nearby; what a level asks for and its limit follow."""
+        number = (level.number + jax.random.randint(key, (), 1, changes + 1)) % LEVELS
+        return Level(number, 2 + number % 4)
+
     def observe(self, level, state):
         return image(*(level.number % 3 == i for i in range(3)), state.time / 4, level.number / LEVELS)
 
@@ -227,7 +232,8 @@ def experiment(run=SMALL, env=None, agent=None, generate=None, num_levels=None):
     members = config.population_size(run.schedule)
     method = methods.METHODS[run.method]
     generate = generate or env.sample_level
-    teacher = Teacher(run.curriculum, method, generate, run.ppo.workers, members, num_levels)
+    edit = getattr(env, "edit", None)
+    teacher = Teacher(run.curriculum, method, generate, run.ppo.workers, members, num_levels, edit)
     return train.Experiment(env, agent or SmallAgent(), teacher, run.ppo, run.schedule)
 
 

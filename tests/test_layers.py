@@ -16,7 +16,8 @@ ROOMS = {
     "envs": "envs",
     "agents": "agents",
     "games": "games",
-    "method": "rollout regret ppo normalizer level_buffer population curriculum methods metrics train cohort",
+    "method": "rollout regret ppo normalizer level_buffer memories population curriculum methods metrics "
+    "train exploiters cohort",
     "evaluation": "evaluation",
     "runs": "runs",
     "analysis": "analysis",
@@ -27,7 +28,7 @@ ROOMS = {
 ORDER = list(ROOMS)
 
 # The teacher sees parameters, levels and scores, so that it serves any game and any learner.
-TEACHER = ("maestro.level_buffer", "maestro.population", "maestro.curriculum")
+TEACHER = ("maestro.level_buffer", "maestro.memories", "maestro.population", "maestro.curriculum")
 HIDDEN_FROM_TEACHER = ("maestro.envs", "maestro.agents", "maestro.rollout", "maestro.ppo")
 TERMINAL = ("rich", "tyro")
 FACES = ("views", "cli")  # what people look at

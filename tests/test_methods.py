@@ -18,7 +18,9 @@ from probes import CountingAgent, Race, SmallAgent, experiment, record, start, w
 
 SEEDS, CYCLES, DRAWS = 2, 34, 4096
 BUFFERED = [name for name, method in METHODS.items() if method.levels is not Source.NEW]
-ROWS = [(name, "coin") for name in METHODS] + [(name, "parallel") for name in ("plr-pfsp", "maestro")]
+LONGER = [pytest.param(name, "coin", marks=pytest.mark.long) for name in ("accel-sp", "accel-fsp")]
+ROWS = [(name, "coin") for name in METHODS if name not in ("accel-sp", "accel-fsp")] + LONGER
+ROWS += [(name, "parallel") for name in ("plr-pfsp", "maestro")]
 
 
 class Cycle(NamedTuple):
@@ -255,6 +257,18 @@ def test_every_method_keeps_the_rules_in_every_cycle(method: str, kind: str) -> 
     recording = recorded(run, Race(), agent, CYCLES)
     for rule in EVERY_CYCLE + WHOLE_RUN:
         rule(recording)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("score", ["mean_mc", "learnability"])
+@pytest.mark.parametrize("method", [name for name, method in METHODS.items() if not method.edits])
+def test_the_rules_hold_with_scores_that_remember(method: str, score: str) -> None:
+    changes = {"exploration": 0.5, "score": score}
+    run = with_changes(method=method, schedule={"kind": "parallel"}, curriculum=changes)
+    recording = recorded(run, Race(), SmallAgent(), CYCLES)
+    for rule in EVERY_CYCLE:
+        rule(recording)
+    assert recording.states[-1].updates > 0
 
 
 @pytest.mark.parametrize("method", ["dr-sp", "maestro"])

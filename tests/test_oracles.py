@@ -232,6 +232,43 @@ def test_positive_value_loss_is_the_mean_of_positive_advantages_in_each_episode(
     assert (sums.tolist(), counts.tolist(), best.tolist()) == ([2.0, 0.5], [1, 1], [1.0, -1.0])
 
 
+def test_a_lucky_first_win_is_worth_little_and_fades():
+    score, memory = regret.mean_mc(None, [(1.0, -1.0, 1.0)])
+    assert (score, memory) == (pytest.approx(0.4), (1, 1, pytest.approx(-0.6)))
+    again, memory = regret.mean_mc(memory, [(-1.0, -1.0, 0.0)])  # (-.2 - 4) / 5.8 = -.724; -.6 leaks to -.612
+    assert memory == pytest.approx((1.8, -0.2, -0.612414)) and again == pytest.approx(1 - 0.612414)
+
+
+def test_an_optimistic_critic_makes_no_mean_better():
+    assert regret.mean_mc(None, [(0.0, 0.9, 0.5)])[0] == pytest.approx(-0.9)
+
+
+def test_half_of_40_games_won_on_a_level_that_was_always_lost_is_worth_much():
+    _, memory = regret.mean_mc(None, [(-1.0, -1.0, 0.0)] * 8)
+    score, _ = regret.mean_mc(memory, [(1.0, -1.0, 1.0), (-1.0, -1.0, 0.0)] * 20)
+    assert score == pytest.approx(1 - (6.4 + 4) / (46.4 + 4)) and round(score, 1) == 0.8
+
+
+def test_learnability_is_the_variance_of_results_that_fade():
+    score, memory = regret.learnability(None, [(0.0, 0.0, 1.0)])
+    assert (score, memory) == (0.0, (1, 1, 1, 1))
+    score, memory = regret.learnability(memory, [(0.0, 0.0, 0.0), (0.0, 0.0, 0.5)])
+    assert memory == pytest.approx((2.8, 1.3, 1.05, 3))
+    assert score == pytest.approx(1.05 / 2.8 - (1.3 / 2.8) ** 2)
+    assert regret.learnability(None, [(0.0, 0.0, 1.0), (0.0, 0.0, 0.0)])[0] == 0.25
+
+
+def test_a_memory_goes_with_its_level_and_pools_what_is_new_with_what_is_replayed():
+    buffer = Buffer(1, 0.3, 0.3, score="learnability")
+    won, lost = (1.0, 0.0, 1.0), (-1.0, 0.0, 0.0)
+    buffer.step(1, [], [(b"x", [won])], [])
+    buffer.step(1, [0], [(b"x", [lost])], [(0, [won, lost])])
+    assert buffer.memory[0] == pytest.approx((3.8, 1.8, 1.8, 4))
+    assert buffer.score[0] == pytest.approx(1.8 / 3.8 - (1.8 / 3.8) ** 2)
+    buffer.step(1, [], [(b"y", [won, lost])], [])
+    assert (buffer.level[0], buffer.memory[0], buffer.score[0]) == (b"y", (2, 1, 1, 2), 0.25)
+
+
 def test_pooling_scores_every_worker_with_the_best_return_of_any():
     lost = ([0.0, 0.0], [0, -1], [False, True], [0, 0])
     won = ([0.5, 0.0], [1, 0], [True, False], [0, 1])

@@ -181,6 +181,26 @@ def test_a_coplayer_for_each_environment_sees_and_remembers_its_own_seat() -> No
     np.testing.assert_allclose(one.log_prob, many.log_prob, atol=1e-6)
 
 
+def test_fewer_coplayers_than_environments_play_equal_parts_of_them() -> None:
+    agent = SmallAgent()
+    student, one, other = (agent.init(jax.random.key(s)) for s in (0, 1, 2))
+    halves = jax.tree.map(lambda *x: jnp.stack(x), one, other)
+    each = jax.tree.map(lambda x: jnp.repeat(x, 4, axis=0), halves)
+
+    def run(coplayers):
+        options = {"per_worker": True, "both_seats": True}
+        return rollout(jax.random.key(4), Race(), agent, (student, coplayers), race, 8, STEPS, **options)
+
+    race = lambda key, env, finished: Race().sample_level(key)  # noqa: E731
+    few, many, same = jax.jit(
+        lambda: (run(halves), run(each), run(jax.tree.map(lambda x: x[:1], halves))), compiler_options=QUICK
+    )()
+    np.testing.assert_array_equal(few.action, many.action)
+    np.testing.assert_allclose(few.log_prob, many.log_prob, atol=1e-6)
+    alike = np.isclose(few.log_prob, same.log_prob, atol=1e-6).all(axis=0)[8:]  # the co-player's seat
+    assert alike[:4].all() and not alike[4:].any()
+
+
 def test_domain_randomisation_gets_a_fresh_level_at_every_episode() -> None:
     trajectory = play(Numbered(), lambda key, env, finished: Level(draw(key), jnp.int32(2)), num_envs=4)
     numbers = np.asarray(trajectory.obs[:, :, 0, 0, 0])

@@ -26,10 +26,15 @@ def generate(key: jax.Array) -> jax.Array:
     return jax.random.randint(key, (), 0, 100)
 
 
+def edit(key: jax.Array, level: jax.Array, changes: int) -> jax.Array:
+    """Edited ones are negative."""
+    return -1 - level - 1000 * changes
+
+
 def teacher_of(name: str, **settings) -> Teacher:
     """A teacher of small buffers."""
     config = replace(CurriculumConfig(buffer_size=K, member_buffer_size=K), **settings)
-    return Teacher(config, METHODS[name], generate, workers=2, max_members=SLOTS - 1)
+    return Teacher(config, METHODS[name], generate, workers=2, max_members=SLOTS - 1, edit=edit)
 
 
 def state_of(teacher: Teacher, size: int, scores: list[list[float]]) -> Curriculum:

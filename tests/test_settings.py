@@ -18,6 +18,7 @@ from maestro.cli.arguments import Mistake
 from maestro.config import (
     PAPER,
     PRESETS,
+    SIGNED,
     Length,
     Range,
     ScheduleConfig,
@@ -27,9 +28,10 @@ from maestro.config import (
     population_size,
     setting_types,
 )
+from maestro.curriculum import Source
 from maestro.envs.lasertag.game import LaserTag
 from maestro.games.lasertag import GAME, OPPONENTS
-from maestro.methods import METHODS, self_play
+from maestro.methods import METHODS, highest_regret, self_play
 from maestro.runs.build import configure
 from maestro.settings import SettingsError, merge, nested, out_of_range
 from maestro.toml import from_toml, read, to_toml, toml_value
@@ -166,6 +168,7 @@ WRONG = {
     "a remainder": ({"ppo": {"workers": 63, "minibatches": 4}}, "4 does not divide the 63 sequences"),
     "steps of a memory": ({"ppo": {"shuffle": "steps"}}, "steps makes no sense for a network that remembers"),
     "negative scores": ({"curriculum": {"prioritization": "proportional"}}, "set curriculum.score to"),
+    "one game": ({"curriculum": {"score": "learnability", "playlist": 1}}, "curriculum.score: learnability"),
     "both seats against others": ({"schedule": {"sp_train_both": True}}, "sp_train_both: needs a method"),
     "nobody to draw": ({"method": "dr-sp", "curriculum": {"coplayer_per": "worker"}}, "no sense in"),
     "never a member": ({"schedule": {"warmup": 9, "total_updates": 9}}, "9 leaves no update"),
@@ -312,30 +315,50 @@ def values(config=GAME.presets["paper"], path=""):
     )
 
 
+def in_order(schedule, alone):
+    """The same schedule, its times made to go together."""
+    total, warmup = schedule.total_updates, min(schedule.warmup, schedule.total_updates - 1)
+    interval = max(schedule.interval, total // 4_999 + 1)
+    some = not alone and warmup + interval < total  # else nobody is there to be exploited, or none is due
+    return replace(
+        schedule,
+        warmup=warmup,
+        interval=interval,
+        sp_train_both=schedule.sp_train_both and alone,
+        exploiters=schedule.exploiters if some else "none",
+        exploiter_updates=min(schedule.exploiter_updates, 200_000),
+    )
+
+
 def consistent(config):
     """The same configuration, its pairs made to go together."""
     ppo, schedule, teacher = config.ppo, config.schedule, config.curriculum
     low, high = sorted((config.environment.min_size, config.environment.max_size))
-    alone = METHODS[config.method].coplayer is self_play
+    method = METHODS[config.method]
+    alone = method.coplayer is self_play
+    compares = method.coplayer is highest_regret
+    level = "" if method.edits else config.level
+    apart = not alone and method.levels is not Source.NEW and not level
     return replace(
         config,
         environment=replace(config.environment, min_size=low, max_size=high),
         ppo=replace(
             ppo, workers=ppo.minibatches * max(1, ppo.workers // ppo.minibatches), shuffle="sequences"
         ),
-        schedule=replace(
-            schedule,
-            warmup=min(schedule.warmup, schedule.total_updates - 1),
-            interval=max(schedule.interval, schedule.total_updates // 9_999 + 1),
-            sp_train_both=schedule.sp_train_both and alone,
-        ),
+        schedule=in_order(schedule, alone),
         curriculum=replace(
             teacher,
-            prioritization="rank" if teacher.score == "max_mc" else teacher.prioritization,
+            prioritization="rank" if teacher.score in SIGNED else teacher.prioritization,
+            playlist=max(teacher.playlist, 2) if teacher.score == "learnability" else teacher.playlist,
             coplayer_per="rollout" if alone else teacher.coplayer_per,
             replay_rate=max(teacher.replay_rate, 1e-9),
+            estimate=teacher.estimate if compares else "max",
+            optimism=teacher.optimism if compares else 0.0,
+            try_against=teacher.try_against if apart else "chosen",
+            cold=teacher.cold if schedule.kind == "parallel" else "wait",
         ),
         evaluation=replace(config.evaluation, levels=config.evaluation.levels // 2 * 2),
+        level=level,
     )
 
 

@@ -79,6 +79,47 @@ def test_what_came_of_a_level_is_booked_in_its_slot_of_its_coplayers_buffer(name
         np.testing.assert_allclose(buffers.score[booked], buffers.levels.number[booked] - VALUE, rtol=1e-5)
 
 
+FINISHED = STEPS // LENGTH  # episodes of each environment
+
+
+@pytest.mark.parametrize("score", ["mean_mc", "learnability"])
+def test_what_is_remembered_of_a_level_is_of_all_its_finished_episodes(score) -> None:
+    """A level pays its number, and the co-player decides who wins: the memories show both."""
+    found = cycle(EACH, curriculum=(("score", score), ("coplayer_per", "worker")))
+    memory, games = found.buffers.memory, np.zeros(found.buffers.score.shape)
+    np.add.at(games, (EACH[None], found.task.slots[:FINISHED]), 1)
+    assert games.max() > 1
+    np.testing.assert_array_equal(memory.episodes, games)
+    if score == "mean_mc":
+        gain = found.buffers.levels.number - VALUE
+        np.testing.assert_array_equal(memory.returns, games * found.buffers.levels.number)
+        np.testing.assert_allclose(found.buffers.score, games * gain / (games + 4), rtol=1e-5)
+        logged = np.sum(games * found.buffers.score) / games.sum()
+        np.testing.assert_allclose(found.metrics.replayed.regret, logged, rtol=1e-5)
+    else:
+        outcomes = np.array([[OUTCOMES.get(slot, 0)] for slot in range(len(games))])
+        np.testing.assert_array_equal(memory.results, games * outcomes)
+        np.testing.assert_array_equal(memory.squares, games * outcomes**2)
+        np.testing.assert_array_equal(memory.count, games)
+
+
+@pytest.mark.parametrize("num_levels", [None, 1], ids=["generated levels", "one level"])
+def test_without_a_buffer_a_level_remembers_this_rollout_alone(num_levels) -> None:
+    """A generated level has one episode; the one level of a specialist has those of all workers."""
+    offset = 500 if num_levels is None else 7
+    few = {"offset": offset, "method": "dr-fsp", "num_levels": num_levels}
+    found = cycle(1, curriculum=(("score", "mean_mc"),), **few)
+    paid = found.trajectory.reward[found.trajectory.truncated]
+    if num_levels is None:
+        expected = np.mean((paid - VALUE) / 5)
+    else:
+        expected = paid.mean() - VALUE
+        expected *= paid.size / (paid.size + 4)
+    np.testing.assert_allclose(found.metrics.new.regret, expected, rtol=1e-5)
+    if num_levels is None:
+        assert cycle(1, curriculum=(("score", "learnability"),), **few).metrics.new.regret == 0
+
+
 @pytest.mark.parametrize("best", [50, -50])
 def test_a_level_is_scored_by_the_best_return_that_was_ever_seen_on_it(best) -> None:
     found = cycle(EACH, best=best)

@@ -15,7 +15,7 @@ import numpy as np
 
 from maestro.analysis.figures.style import ordered
 from maestro.evaluation import comparison, round_robin, table
-from maestro.methods import METHODS
+from maestro.methods import PAPER_METHODS
 
 PAGE = Path(__file__).parent.parent / "results.md"
 PLACE = "<!-- {}: made by docs/scripts/study_tables.py -->\n\n{}\n\n<!-- end of {} -->"
@@ -174,7 +174,7 @@ def tables(study):
     games = {name: last(study, folder) for name, folder in SPLITS.items()}
     cubes = {name: round_robin.cube(own) for name, own in games.items()}
     found = {f"round robin, {name}": standing(own) for name, own in games.items()}
-    found |= {"baselines": among(games, [name for name in METHODS if name not in VARIANTS])}
+    found |= {"baselines": among(games, [name for name in PAPER_METHODS if name not in VARIANTS])}
     found |= {"one to one": against(cubes), "differences": better(cubes)}
     found |= {"specialists": specialists(last(study, "specialists")), "hunter": hunted(study)}
     return found | {"exploitability": exploited(study), "landscape": regrets(study)}

@@ -1,14 +1,17 @@
 """Seeds side by side as one program: they share the replay decision, and hence the number of updates."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from flax.struct import PyTreeNode
 from jaxtyping import Array, Bool, Int, Key, PRNGKeyArray
 
-from maestro import curriculum, train
+from maestro import curriculum, exploiters, train
 from maestro.agents.base import Params
+from maestro.exploiters import Exploiters
 from maestro.metrics import Metrics
 from maestro.train import EXPLORE, Experiment, Plan, TrainState
 from maestro.trees import Leaf
@@ -21,6 +24,7 @@ class Cohort(PyTreeNode):
     key: Leaf  # of the coin
     updates: Leaf  # student updates so far
     cycles: Leaf  # rollouts so far
+    exploiters: Exploiters | None = None  # None: there are to be none
 
 
 def init(experiment: Experiment, seed: int, seeds: int, params: Params | None = None) -> Cohort:
@@ -29,20 +33,23 @@ def init(experiment: Experiment, seed: int, seeds: int, params: Params | None = 
     coin = jax.random.fold_in(jax.random.key(seed), 2)
     # One by one: a batch of QR decompositions can hang on a CPU of few cores.
     states = jax.lax.map(lambda key: train.init(key, experiment, params), keys)
-    return Cohort(states, coin, jnp.int32(0), jnp.int32(0))
+    return Cohort(states, coin, jnp.int32(0), jnp.int32(0), exploiters.init(experiment, states))
 
 
 def draw_coplayers(key: PRNGKeyArray, experiment: Experiment, state: TrainState, plan: Plan) -> Array:
     """One co-player, or one for each environment; environments that replay need one with a warm buffer."""
     teacher, known = experiment.teacher, state.curriculum
     if teacher.config.coplayer_per == "rollout":
-        slot = curriculum.choose(key, teacher, known)
+        tried = curriculum.choose_to_try(key, teacher, known)
         if not plan.replay:
-            return slot
+            return tried
+        slot = curriculum.choose(key, teacher, known)
         again = curriculum.choose_warm(jax.random.fold_in(key, 0), teacher, known)
-        return jnp.where(curriculum.warm(teacher, known)[slot], slot, again)
+        served = jnp.where(curriculum.warm(teacher, known)[slot], slot, again)
+        both = plan.new and teacher.apart
+        return jnp.repeat(jnp.stack([tried, served]), teacher.workers) if both else served
     keys = jax.vmap(lambda e: jax.random.fold_in(key, e))(jnp.arange(2 * teacher.workers))
-    new = jax.vmap(lambda k: curriculum.choose(k, teacher, known))(keys[: teacher.workers])
+    new = jax.vmap(lambda k: curriculum.choose_to_try(k, teacher, known))(keys[: teacher.workers])
     warm = jax.vmap(lambda k: curriculum.choose_warm(k, teacher, known))(keys[teacher.workers :])
     return jnp.concatenate([new] * plan.new + [warm] * plan.replay)
 
@@ -54,16 +61,20 @@ def replay_decision(
 
     A single seed replays only if the co-player it has chosen has a warm buffer; `coin` then tosses.
     Several seeds toss as soon as each has a warm buffer, and those that have chosen another
-    redraw; under `parallel`, which always replays, that would starve newcomers, so they wait.
+    redraw; under `parallel`, which always replays, that would starve newcomers, so they wait, unless
+    new levels are tried apart.
     """
     teacher, tosses = experiment.teacher, experiment.schedule.kind == "coin"
     warm = jax.vmap(lambda c: curriculum.warm(teacher, c))(seeds.curriculum)
-    if teacher.config.coplayer_per == "worker" or (tosses and len(keys) > 1):
+    if teacher.config.coplayer_per == "worker" or teacher.apart or (tosses and len(keys) > 1):
         ready = jnp.all(jnp.any(warm, axis=1))
     else:
         chosen = jax.vmap(lambda k, c: curriculum.choose(k, teacher, c))(keys, seeds.curriculum)
         ready = jnp.all(jnp.take_along_axis(warm, chosen[:, None], axis=1))
     return ready & (jax.random.uniform(key) < teacher.config.replay_rate) if tosses else ready
+
+
+Carry = tuple[TrainState, Exploiters | None]  # what a cycle changes
 
 
 def train_step(
@@ -72,16 +83,22 @@ def train_step(
     """One cycle of every seed; nothing happens if it does not go on, or once all updates are made."""
     keys = jax.vmap(lambda k: jax.random.split(jax.random.fold_in(k, cohort.cycles)))(cohort.seeds.key)
 
-    def cycle(plan: Plan, seeds: TrainState) -> tuple[TrainState, Metrics]:
+    def cycle(plan: Plan, carry: Carry) -> tuple[Carry, Metrics]:
         def one(state: TrainState, key: Key[Array, "2"]) -> tuple[TrainState, Metrics]:
             coplayer = draw_coplayers(key[0], experiment, state, plan)
             return train.cycle(key[1], experiment, plan, state, coplayer, cohort.updates)
 
-        return jax.vmap(one)(seeds, keys)
+        seeds, measured = jax.vmap(one)(carry[0], keys)
+        return (seeds, carry[1]), exploiters.beside(carry[1], measured)
 
-    def idle(seeds: TrainState) -> tuple[TrainState, Metrics]:
-        _, shapes = jax.eval_shape(cycles[0], seeds)
-        return seeds, jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
+    def idle(carry: Carry) -> tuple[Carry, Metrics]:
+        _, shapes = jax.eval_shape(cycles[0], carry)
+        return carry, jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
+
+    def exploit(carry: Carry) -> tuple[Carry, Metrics]:
+        assert carry[1] is not None
+        seeds, known, exploited = exploiters.step(experiment, keys[:, 1], carry[0], carry[1])
+        return (seeds, known), idle(carry)[1].replace(exploiter=exploited)
 
     plans, trains = [train.training_plan(experiment)], jnp.bool_(True)
     if plans[0].replay:
@@ -91,8 +108,14 @@ def train_step(
     goes_on = goes_on & (cohort.updates < experiment.schedule.total_updates)
     which = jnp.where(goes_on, jnp.where(trains, 1, 2), 0)
     cycles = [jax.jit(partial(cycle, plan), inline=True) for plan in plans]  # so that each is traced once
-    seeds, metrics = jax.lax.switch(which, [idle, *cycles], cohort.seeds)
-    return Cohort(seeds, cohort.key, cohort.updates + (goes_on & trains), cohort.cycles + goes_on), metrics
+    branches: list[Callable[..., Any]] = [idle, *cycles]
+    if cohort.exploiters is not None:
+        waits = exploiters.due(experiment, cohort.exploiters, cohort.updates)
+        which, trains = jnp.where(goes_on & waits, len(branches), which), trains & ~waits
+        branches.append(exploit)
+    (seeds, known), metrics = jax.lax.switch(which, branches, (cohort.seeds, cohort.exploiters))
+    updates, rounds = cohort.updates + (goes_on & trains), cohort.cycles + goes_on
+    return Cohort(seeds, cohort.key, updates, rounds, known), metrics
 
 
 def train_steps(

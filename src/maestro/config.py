@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 BIG = 1_000_000_000
+SIGNED = ("max_mc", "mean_mc")  # scores that may be negative
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,8 @@ class CurriculumConfig:
     """Levels K in the one buffer of PLR."""
     member_buffer_size: Slots = 1000
     """Levels in the buffer of each co-player of MAESTRO."""
-    score: Literal["max_mc", "positive_value_loss"] = "max_mc"
-    """Estimate of regret."""
+    score: Literal["max_mc", "positive_value_loss", "mean_mc", "learnability"] = "max_mc"
+    """Estimate of regret: by the best return, the advantages, the best mean return, or how results vary."""
     score_units: Literal["normalized", "raw"] = "normalized"
     """Units of the scores where returns are normalized: the critic's, or those of the game's rewards."""
     prioritization: Literal["rank", "proportional"] = "rank"
@@ -103,6 +104,21 @@ class CurriculumConfig:
     """Added to each of PFSP's probabilities, which are then normalized again."""
     coplayer_per: Literal["rollout", "worker"] = "rollout"
     """One co-player for all workers of a rollout, or one drawn for each worker."""
+    estimate: Literal["max", "expected", "top_mean"] = "max"
+    """What Eq. 2 compares: the highest score of a buffer, the expected score of what it would serve, or the
+    mean of its highest tenth, ten at least."""
+    optimism: Annotated[float, Range(0, 1_000_000)] = 0.0
+    """Weight c of a bonus in Eq. 2 for members that were played rarely since they joined; 0: none."""
+    try_against: Literal["chosen", "uniform"] = "chosen"
+    """Whom new levels are tried against: the chosen co-player, or one drawn uniformly, so that no buffer
+    starves."""
+    cold: Literal["wait", "redraw"] = "wait"
+    """When a chosen buffer cannot be replayed from yet, under `parallel`: all seeds only try new levels, or
+    those that replay choose again."""
+    edit_share: Share = 0.5
+    """Share of the new levels that are edits of served ones, in methods with edits."""
+    edits: Annotated[int, Range(1, 1000)] = 5
+    """Changes of an edit, one after another."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +135,11 @@ class ScheduleConfig:
     """Updates of self-play before the first co-player joins; 0: the initial student is the first."""
     sp_train_both: bool = False
     """In self-play, learn from both seats' experience."""
+    exploiters: Literal["none", "beside", "instead"] = "none"
+    """Members that are trained, one every interval after the first copy: best responses to the student as it
+    is then, which join `beside` its copies or `instead` of them."""
+    exploiter_updates: Annotated[int, Range(0, BIG)] = 0
+    """Updates that each exploiter is trained for, which count as none of the student's; 0: interval / 4."""
 
 
 @dataclass(frozen=True)
@@ -189,9 +210,24 @@ TINY = replace(
 PRESETS = {"paper": PAPER, "fast": FAST, "tiny": TINY}
 
 
-def population_size(schedule: ScheduleConfig) -> int:
-    """N_max: how many members ever join. None joins at the very end, where it would never play."""
+def times_of_joining(schedule: ScheduleConfig) -> int:
+    """How often someone joins: never at the very end, where a member would not play."""
     return max(0, -((schedule.warmup - schedule.total_updates) // schedule.interval))
+
+
+def exploiter_count(schedule: ScheduleConfig) -> int:
+    """How many exploiters ever join: one whenever someone joins, but for the first time."""
+    return 0 if schedule.exploiters == "none" else max(0, times_of_joining(schedule) - 1)
+
+
+def population_size(schedule: ScheduleConfig) -> int:
+    """N_max: how many members ever join."""
+    return times_of_joining(schedule) + (exploiter_count(schedule) if schedule.exploiters == "beside" else 0)
+
+
+def exploiter_budget(schedule: ScheduleConfig) -> int:
+    """Updates that one exploiter is trained for."""
+    return schedule.exploiter_updates or max(1, schedule.interval // 4)
 
 
 def setting_types(config: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Any
 
 import jax
@@ -10,13 +11,28 @@ import jax.numpy as jnp
 from flax.struct import PyTreeNode
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from maestro import level_buffer, population
-from maestro.config import CurriculumConfig
+from maestro import level_buffer, memories, population
+from maestro.config import SIGNED, CurriculumConfig
 from maestro.level_buffer import LevelBuffer, Played
+from maestro.memories import Evidence
 from maestro.population import Population
 from maestro.trees import Leaf, Tree
 
 Level = Any
+
+
+class Counts(PyTreeNode):
+    """How often each slot was played, for rules that are optimistic about those that were not."""
+
+    since: Leaf  # int [P]; cycles since it joined
+    played: Leaf  # [P]; cycles against it, each by the share of the environments that played it
+
+
+class Parents(PyTreeNode):
+    """Of which levels new ones are edits."""
+
+    levels: Tree  # a tree, each leaf [W, ...]; the first level that each worker was served by the last replay
+    known: Leaf  # bool [W]; whether there was one
 
 
 class Curriculum(PyTreeNode):
@@ -26,6 +42,8 @@ class Curriculum(PyTreeNode):
     buffers: LevelBuffer | None  # leading axis: 1 (SHARED) or P, one for each slot (PER_COPLAYER)
     chosen_at: Leaf  # int [P]; the cycle in which each slot was last played against
     cycle: Leaf  # cycles so far
+    counts: Counts | None = None  # None: no rule asks for them
+    parents: Parents | None = None  # None: the method has no edits
 
 
 class Task(PyTreeNode):
@@ -54,10 +72,11 @@ class Source(Enum):
 
 @dataclass(frozen=True)
 class Method:
-    """A rule that weighs the co-players, and a source of levels."""
+    """A rule that weighs the co-players, a source of levels, and whether some new ones are edits."""
 
     coplayer: Rule
     levels: Source
+    edits: bool = False  # of served levels, as in ACCEL
 
 
 @dataclass(frozen=True)
@@ -70,6 +89,7 @@ class Teacher:
     workers: int
     max_members: int
     num_levels: int | None = None  # how many levels exist, if few
+    edit: Callable[[PRNGKeyArray, Level, int], Level] | None = None  # (key, level, changes) -> one nearby
 
     @property
     def fixed(self) -> bool:
@@ -81,12 +101,35 @@ class Teacher:
         """Whether the student learns from new levels: where none are kept, and where there is but one."""
         return self.fixed or self.method.levels is Source.NEW
 
+    @property
+    def apart(self) -> bool:
+        """Whether new levels and replayed ones may have different co-players in one cycle."""
+        return self.config.try_against == "uniform" or (self.config.cold == "redraw" and self.owned)
+
+    @property
+    def owned(self) -> bool:
+        """Whether each co-player has a buffer of its own."""
+        return self.method.levels is Source.PER_COPLAYER
+
     def __post_init__(self) -> None:
-        if self.config.prioritization == "proportional" and self.config.score == "max_mc":
+        if self.config.prioritization == "proportional" and self.config.score in SIGNED:
             raise ValueError(
                 "prioritization is 'proportional', which needs scores that are never negative: "
-                "score is 'max_mc', allowed: 'positive_value_loss'"
+                f"score is {self.config.score!r}, allowed: 'positive_value_loss', 'learnability'"
             )
+        if self.config.score == "learnability" and self.config.playlist == 1:
+            raise ValueError(
+                "score is 'learnability', which needs several games on a level: "
+                "playlist is 1, which says that a rollout holds one game, allowed: 2 or more"
+            )
+        if (self.config.estimate != "max" or self.config.optimism) and not self.owned:
+            raise ValueError("estimate and optimism: Eq. 2 needs a buffer for each co-player")
+        if self.config.try_against == "uniform" and self.learns_from_new:
+            raise ValueError(
+                "try_against is 'uniform', which needs levels that are replayed; allowed: 'chosen'"
+            )
+        if self.method.edits and (self.edit is None or self.learns_from_new):
+            raise ValueError("edits need a game with `edit`, levels that are kept, and more than one level")
 
 
 def init(teacher: Teacher, student: Any) -> Curriculum:
@@ -97,9 +140,24 @@ def init(teacher: Teacher, student: Any) -> Curriculum:
         shared = teacher.method.levels is Source.SHARED
         size = teacher.config.buffer_size if shared else teacher.config.member_buffer_size
         shape = jax.eval_shape(teacher.generate, jax.random.key(0))
-        one = level_buffer.empty(shape, size)
+        kind = memories.KINDS.get(teacher.config.score)
+        one = level_buffer.empty(shape, size, kind and kind.fresh(size))
         buffers = jax.tree.map(lambda x: jnp.stack([x] * (1 if shared else slots)), one)
-    return Curriculum(nobody, buffers, jnp.zeros(slots, jnp.int32), jnp.int32(0))
+    return Curriculum(
+        nobody,
+        buffers,
+        jnp.zeros(slots, jnp.int32),
+        jnp.int32(0),
+        Counts(jnp.zeros(slots, jnp.int32), jnp.zeros(slots)) if teacher.config.optimism > 0 else None,
+        no_parents(teacher) if teacher.method.edits else None,
+    )
+
+
+def no_parents(teacher: Teacher) -> Parents:
+    """Room for a level of each worker."""
+    one = jax.eval_shape(teacher.generate, jax.random.key(0))
+    levels = jax.tree.map(lambda x: jnp.zeros((teacher.workers, *x.shape), x.dtype), one)
+    return Parents(levels, jnp.zeros(teacher.workers, bool))
 
 
 def live(curriculum: Curriculum) -> Float[Array, " P"]:
@@ -129,6 +187,15 @@ def choose(key: PRNGKeyArray, teacher: Teacher, curriculum: Curriculum) -> Int[A
     return level_buffer.sample(key, weights(teacher, curriculum), 1)[0]
 
 
+def choose_to_try(key: PRNGKeyArray, teacher: Teacher, curriculum: Curriculum) -> Int[Array, ""]:
+    """Whom new levels are tried against: by the method's rule, or any member alike."""
+    if teacher.config.try_against == "chosen":
+        return choose(key, teacher, curriculum)
+    who = population.members(curriculum.population).astype(jnp.float32)
+    who = jnp.where(curriculum.population.size > 0, who, live(curriculum))
+    return level_buffer.sample(jax.random.fold_in(key, 1), who, 1)[0]  # its own dice: `choose` has the key's
+
+
 def choose_warm(key: PRNGKeyArray, teacher: Teacher, curriculum: Curriculum) -> Int[Array, ""]:
     """A co-player, by the same rule restricted to those with a warm buffer."""
     chances = weights(teacher, curriculum) * warm(teacher, curriculum)
@@ -140,10 +207,29 @@ def buffer_index(teacher: Teacher, coplayer: Array) -> Array:
     return jnp.zeros_like(coplayer) if teacher.method.levels is Source.SHARED else coplayer
 
 
-def ask_new(key: PRNGKeyArray, teacher: Teacher, queue: int) -> Level:
+def ask_new(key: PRNGKeyArray, teacher: Teacher, curriculum: Curriculum, queue: int) -> Level:
     """A fresh level for each worker, kept for the whole rollout: leaves [Q, W, ...]."""
     levels = jax.vmap(lambda e: teacher.generate(jax.random.fold_in(key, e)))(jnp.arange(teacher.workers))
+    if curriculum.parents is not None:
+        levels = with_children(jax.random.fold_in(key, teacher.workers), teacher, curriculum.parents, levels)
     return jax.tree.map(lambda x: jnp.broadcast_to(x, (queue, *x.shape)), levels)
+
+
+def with_children(key: PRNGKeyArray, teacher: Teacher, parents: Parents, levels: Level) -> Level:
+    """The first workers' levels are edits of their parents, once there are any: leaves [W, ...]."""
+    count = int(teacher.config.edit_share * teacher.workers + 0.5)
+
+    def child(e: Array, parent: Level) -> Level:
+        assert teacher.edit is not None
+        return teacher.edit(jax.random.fold_in(key, e), parent, teacher.config.edits)
+
+    first = jax.tree.map(lambda x: x[:count], parents)
+    own = jax.tree.map(lambda x: x[:count], levels)
+    children = jax.vmap(child)(jnp.arange(count), first.levels)
+    chosen = jax.vmap(lambda known, *two: jax.tree.map(partial(jnp.where, known), *two))(
+        first.known, children, own
+    )
+    return jax.tree.map(lambda x, new: x.at[:count].set(new), levels, chosen)
 
 
 def ask_replay(
@@ -175,7 +261,7 @@ def ask(
     new_key, replay_key = jax.random.split(key)
     parts, slots = [], None
     if new:
-        parts.append(ask_new(new_key, teacher, teacher.config.playlist if replay else 1))
+        parts.append(ask_new(new_key, teacher, curriculum, teacher.config.playlist if replay else 1))
     if replay:
         whose = coplayer if coplayer.ndim == 0 else coplayer[-teacher.workers :]
         levels, slots = ask_replay(replay_key, teacher, curriculum, whose)
@@ -229,11 +315,54 @@ def best_returns(
     return jnp.take_along_axis(result, buffer_index(teacher, task.coplayer)[None, None, :], axis=0)[0]
 
 
+def noted(curriculum: Curriculum, task: Task) -> Curriculum:
+    """Who was played, for rules that ask, and what was served first, for edits."""
+    counts, parents = curriculum.counts, curriculum.parents
+    if counts is not None:
+        share = jnp.zeros_like(counts.played).at[task.coplayer].add(1 / task.coplayer.size)
+        since = counts.since + population.members(curriculum.population)
+        counts = Counts(since, counts.played + share)
+    if parents is not None and task.replayed:
+        served = jax.tree.map(lambda x: x[0, -task.replayed :], task.levels)
+        parents = Parents(served, jnp.ones_like(parents.known))
+    return curriculum.replace(counts=counts, parents=parents)
+
+
+def recall(
+    teacher: Teacher, curriculum: Curriculum, task: Task, seen: Evidence
+) -> tuple[Any, Float[Array, "Q E"]]:
+    """(memory, score) of each level now: of all who played it in this rollout, and before.
+
+    Without a buffer nothing was before; there `task` has a fixed level, which all have played.
+    """
+    if task.levels is None:
+        everyone = jax.tree.map(lambda x: jnp.broadcast_to(x.sum(), x.shape), seen)
+        return memories.after(memories.KINDS[teacher.config.score].fresh(*seen.episodes.shape), everyone)
+    fresh = seen.episodes.shape[1] - task.replayed
+
+    def remembered(buffer: LevelBuffer, mine: Array) -> Any:
+        own = jax.tree.map(lambda x: jnp.where(mine[None, :], x, 0), seen)
+        new = jax.tree.map(lambda x: split(task, x)[0].sum(axis=0), own)
+        replayed = jax.tree.map(lambda x: split(task, x)[1], own)
+        levels = jax.tree.map(lambda x: x[0, :fresh], task.levels)
+        parts = memories.recall(buffer, levels, task.slots, new, replayed)
+        queue = seen.episodes.shape[:1]
+        rows = jax.tree.map(lambda x: jnp.broadcast_to(x, (*queue, *x.shape)), parts[0])
+        there = [part for part in (rows, parts[1]) if part is not None]
+        return jax.tree.map(lambda *x: jnp.concatenate(x, axis=1), *there)
+
+    index, result = buffers_with(teacher, curriculum, task, remembered)
+    if index is not None:
+        return result
+    own = buffer_index(teacher, task.coplayer)[None, None, :]
+    return jax.tree.map(lambda x: jnp.take_along_axis(x, own, axis=0)[0], result)
+
+
 def tell(
     teacher: Teacher, curriculum: Curriculum, task: Task, played: Played, results: Float[Array, "T E"]
 ) -> Curriculum:
     """What came of a task: `played` has leaves [Q, E], `results` are those of finished episodes, else NaN."""
-    curriculum = curriculum.replace(
+    curriculum = noted(curriculum, task).replace(
         population=population.record(curriculum.population, task.coplayer, results),
         chosen_at=curriculum.chosen_at.at[task.coplayer].set(curriculum.cycle),
         cycle=curriculum.cycle + 1,
@@ -247,6 +376,7 @@ def tell(
             episodes=jnp.where(mine[None, :], played.episodes, 0),
             best_return=jnp.where(mine[None, :], played.best_return, -jnp.inf),
             started=played.started & mine[None, :],
+            memory=played.memory,
         )
         new = jax.tree.map(lambda x: split(task, x)[0], seen)
         replayed = jax.tree.map(lambda x: split(task, x)[1].ravel(), seen)
@@ -255,7 +385,10 @@ def tell(
             buffer = level_buffer.rescore(buffer, task.slots.ravel(), replayed)
         fresh = mine.shape[0] - task.replayed
         if fresh:
-            new = Played(new.score.sum(0), new.episodes.sum(0), new.best_return.max(0), new.started[0])
+            memory = jax.tree.map(lambda x: x[0], new.memory)  # that of a level, whatever the entry
+            new = Played(
+                new.score.sum(0), new.episodes.sum(0), new.best_return.max(0), new.started[0], memory
+            )
             levels = jax.tree.map(lambda x: x[0, :fresh], task.levels)
             buffer = level_buffer.insert(teacher.config, buffer, levels, new)
         return buffer

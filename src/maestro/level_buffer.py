@@ -23,6 +23,7 @@ class LevelBuffer(PyTreeNode):
     played: Leaf  # int [K]; the clock when the level was last started
     size: Leaf  # slots filled
     clock: Leaf  # levels started so far, new or replayed
+    memory: Tree | None = None  # leaves [K]; what some scores remember of a level's games, see `memories`
 
 
 class Played(PyTreeNode):
@@ -32,10 +33,11 @@ class Played(PyTreeNode):
     episodes: Leaf  # int [B]; finished ones
     best_return: Leaf  # [B]; over the finished episodes, -inf without
     started: Leaf  # bool [B]
+    memory: Tree | None = None  # leaves [B]; all that is now remembered of the level, if its score needs it
 
 
-def empty(level: Level, slots: int) -> LevelBuffer:
-    """A buffer without levels; `level` shows what one looks like."""
+def empty(level: Level, slots: int, memory: Tree | None = None) -> LevelBuffer:
+    """A buffer without levels; `level` shows what one looks like, `memory` [K] is that of no game."""
     return LevelBuffer(
         levels=jax.tree.map(lambda x: jnp.zeros((slots, *x.shape), x.dtype), level),
         digest=jnp.zeros((slots, 2), jnp.uint32),
@@ -44,6 +46,7 @@ def empty(level: Level, slots: int) -> LevelBuffer:
         played=jnp.zeros(slots, jnp.int32),
         size=jnp.int32(0),
         clock=jnp.int32(0),
+        memory=memory,
     )
 
 
@@ -137,13 +140,20 @@ def rescore(buffer: LevelBuffer, slots: Int[Array, " B"], played: Played) -> Lev
     """
     total = jnp.zeros_like(buffer.score).at[slots].add(played.score)
     episodes = jnp.zeros_like(buffer.played).at[slots].add(played.episodes)
+    finished = jnp.where(played.episodes > 0, slots, buffer.score.shape[0])
     return buffer.replace(
         score=jnp.where(episodes > 0, total / jnp.maximum(episodes, 1), buffer.score),
         best_return=buffer.best_return.at[slots].max(played.best_return),
         played=buffer.played.at[jnp.where(played.started, slots, buffer.score.shape[0])].set(
             buffer.clock, mode="drop"
         ),
+        memory=kept(buffer.memory, finished, played.memory),
     )
+
+
+def kept(memory: Tree | None, slots: Int[Array, " B"], new: Tree | None) -> Tree | None:
+    """What is remembered, with some slots' memories replaced; slots that are none are left out."""
+    return jax.tree.map(lambda old, x: old.at[slots].set(x, mode="drop"), memory, new)
 
 
 class Match(PyTreeNode):
@@ -182,11 +192,15 @@ def insert(config: CurriculumConfig, buffer: LevelBuffer, levels: Level, played:
     best = jnp.full_like(played.best_return, -jnp.inf).at[found.leader].max(played.best_return)
     slots = buffer.score.shape[0]
     leads = (found.leader == jnp.arange(episodes.size)) & (episodes > 0)
+    # The leader itself may have played for another buffer, or not at all: whoever has played tells it.
+    told = jnp.where(played.episodes > 0, found.leader, episodes.size)
+    memory = kept(played.memory, told, played.memory)
     again = jnp.where(leads, found.slot, slots)
     buffer = buffer.replace(
         score=buffer.score.at[again].set(score, mode="drop"),
         best_return=buffer.best_return.at[again].max(best, mode="drop"),
         played=buffer.played.at[again].set(buffer.clock, mode="drop"),
+        memory=kept(buffer.memory, again, memory),
     )
     slot = placement(config, buffer, chances, jnp.where(leads & (found.slot == slots), score, -jnp.inf))
     return buffer.replace(
@@ -196,6 +210,7 @@ def insert(config: CurriculumConfig, buffer: LevelBuffer, levels: Level, played:
         best_return=buffer.best_return.at[slot].set(best, mode="drop"),
         played=buffer.played.at[slot].set(buffer.clock, mode="drop"),
         size=jnp.minimum(slots, buffer.size + jnp.sum(leads & (found.slot == slots))),
+        memory=kept(buffer.memory, slot, memory),
     )
 
 

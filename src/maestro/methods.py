@@ -1,11 +1,15 @@
 """The methods by name: a rule that weighs the co-players, and a source of levels (paper, section 4)."""
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from maestro import population
+from maestro import level_buffer, population
 from maestro.config import CurriculumConfig
 from maestro.curriculum import Curriculum, Method, Source, live
+from maestro.level_buffer import LevelBuffer
+
+TOP = 10  # scores that a mean of the highest takes at least
 
 
 def self_play(config: CurriculumConfig, curriculum: Curriculum) -> Float[Array, " P"]:
@@ -33,17 +37,49 @@ def hardest(config: CurriculumConfig, curriculum: Curriculum) -> Float[Array, " 
 def highest_regret(config: CurriculumConfig, curriculum: Curriculum) -> Float[Array, " P"]:
     """Equation 2: lambda / N for each, the rest shared by those whose buffer holds the most regret."""
     who = population.members(curriculum.population)
-    most = jnp.where(who, max_scores(config, curriculum), -jnp.inf)
+    most = jnp.where(who, estimates(config, curriculum), -jnp.inf)
     maximal = who & (most == most.max())
     return config.exploration * share(who) + (1 - config.exploration) * share(maximal)
 
 
-def max_scores(config: CurriculumConfig, curriculum: Curriculum) -> Float[Array, " P"]:
-    """The highest score in each slot's buffer; -inf, or +inf if optimistic, where it is empty."""
+def estimates(config: CurriculumConfig, curriculum: Curriculum) -> Float[Array, " P"]:
+    """The regret that each slot's buffer holds; -inf, or +inf if optimistic, where it is empty."""
     assert curriculum.buffers is not None
-    most = curriculum.buffers.score.max(axis=1)
+    held = jax.vmap(lambda buffer: ESTIMATES[config.estimate](config, buffer))(curriculum.buffers)
     nothing = jnp.inf if config.empty == "optimistic" else -jnp.inf
-    return jnp.where(curriculum.buffers.size > 0, most, nothing)
+    most = jnp.where(curriculum.buffers.size > 0, held, nothing)
+    return most + bonus(config, curriculum, most) if config.optimism > 0 else most
+
+
+def max_score(config: CurriculumConfig, buffer: LevelBuffer) -> Float[Array, ""]:
+    """The highest score."""
+    return buffer.score.max()
+
+
+def expected_score(config: CurriculumConfig, buffer: LevelBuffer) -> Float[Array, ""]:
+    """The expected score of what P_replay would serve."""
+    chances = level_buffer.priorities(config, buffer)
+    return jnp.sum(jnp.where(level_buffer.filled(buffer), chances * buffer.score, 0.0))
+
+
+def top_mean(config: CurriculumConfig, buffer: LevelBuffer) -> Float[Array, ""]:
+    """The mean of the highest tenth of the scores, of ten at least, of all if there are fewer."""
+    count = jnp.minimum(buffer.size, jnp.maximum(TOP, -(-buffer.size // 10)))
+    falling = -jnp.sort(jnp.where(level_buffer.filled(buffer), -buffer.score, jnp.inf))
+    top = jnp.where(jnp.arange(falling.size) < count, falling, 0.0)
+    return top.sum() / jnp.maximum(count, 1)
+
+
+def bonus(config: CurriculumConfig, curriculum: Curriculum, most: Float[Array, " P"]) -> Float[Array, " P"]:
+    """c D sqrt(log(1 + C) / (1 + n)): D the spread of the members' finite estimates, C the cycles since each
+    joined, n how many of them it was played in."""
+    assert curriculum.counts is not None
+    finite = population.members(curriculum.population) & jnp.isfinite(most)
+    spread = jnp.where(finite, most, -jnp.inf).max() - jnp.where(finite, most, jnp.inf).min()
+    spread = jnp.where(finite.any(), spread, 0.0)
+    cycles = jnp.maximum(curriculum.counts.since, 1)
+    rarely = jnp.sqrt(jnp.log1p(cycles.astype(jnp.float32)) / (1 + curriculum.counts.played))
+    return config.optimism * spread * rarely
 
 
 def share(who: Bool[Array, " P"]) -> Float[Array, " P"]:
@@ -51,7 +87,9 @@ def share(who: Bool[Array, " P"]) -> Float[Array, " P"]:
     return who / jnp.maximum(who.sum(), 1)
 
 
-METHODS = {
+ESTIMATES = {"max": max_score, "expected": expected_score, "top_mean": top_mean}
+
+PAPER_METHODS = {
     "dr-sp": Method(self_play, Source.NEW),
     "dr-fsp": Method(uniform, Source.NEW),
     "dr-pfsp": Method(hardest, Source.NEW),
@@ -61,4 +99,11 @@ METHODS = {
     "maestro": Method(highest_regret, Source.PER_COPLAYER),
     "maestro-r": Method(uniform, Source.PER_COPLAYER),
     "maestro-p": Method(hardest, Source.PER_COPLAYER),
+}
+# Not in the paper: some new levels are edits of served ones (ACCEL, Parker-Holder et al., 2022).
+METHODS = PAPER_METHODS | {
+    "accel-sp": Method(self_play, Source.SHARED, edits=True),
+    "accel-fsp": Method(uniform, Source.SHARED, edits=True),
+    "accel-pfsp": Method(hardest, Source.SHARED, edits=True),
+    "maestro-accel": Method(highest_regret, Source.PER_COPLAYER, edits=True),
 }

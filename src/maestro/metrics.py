@@ -27,6 +27,20 @@ class Served(PyTreeNode):
     levels: Tree  # dict of means over the levels, each as often as it was started
 
 
+class Exploited(PyTreeNode):
+    """One update of an exploiter in training; NaN in cycles of the student."""
+
+    active: Leaf  # whether it took place
+    updates: Leaf  # of all exploiters so far
+    mean_return: Leaf  # the exploiter's, over all finished episodes
+    episode_length: Leaf
+    won: Leaf  # shares of finished episodes, as the exploiter sees them
+    drawn: Leaf
+    lost: Leaf
+    losses: Losses
+    skipped: Leaf  # updates of this exploiter skipped so far because they were not finite
+
+
 class Metrics(PyTreeNode):
     """One cycle of one seed; NaN where there was nothing to measure."""
 
@@ -51,6 +65,8 @@ class Metrics(PyTreeNode):
     max_score: Leaf  # [1 or P]
     turnover: Leaf  # levels stored in this cycle, over the number of new levels tried
     skipped: Leaf  # updates skipped so far because they were not finite
+    exploiter: Tree = None  # Exploited; None: there never are any
+    replayed_against: Leaf | None = None  # [P]; as `chosen`, of those that replay; None: it is the same
 
 
 def no_losses() -> Losses:
@@ -87,6 +103,7 @@ def of_cycle(
         replayed=served(experiment, task, seat, played, games, True),
         new=served(experiment, task, seat, played, games, False),
         chosen=jnp.zeros_like(weights).at[task.coplayer].add(1.0) / task.coplayer.size,
+        replayed_against=replayed_against(task, weights.size) if experiment.teacher.apart else None,
         coplayer_weights=weights,
         coplayer_entropy=-jnp.sum(
             jnp.where(weights > 0, weights * jnp.log(jnp.maximum(weights, 1e-30)), 0.0)
@@ -109,6 +126,14 @@ def per_episode(seat: Trajectory) -> dict[str, Array]:
         "drawn": outcome == 0.5,
         "lost": outcome == 0.0,
     }
+
+
+def replayed_against(task: Task, slots: int) -> Array:
+    """The share of the replaying environments that played against each slot; NaN where none replay."""
+    if not task.replayed:
+        return jnp.full(slots, jnp.nan)
+    whose = jnp.broadcast_to(task.coplayer, jax.tree.leaves(task.levels)[0].shape[1])[-task.replayed :]
+    return jnp.zeros(slots).at[whose].add(1.0) / task.replayed
 
 
 def chosen_ago(known: Curriculum) -> Array:

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from maestro.memories import Evidence
 from maestro.rollout import Trajectory
 
 TOLERANCE = 1e-6  # relative difference of two total scores up to which they are equal
@@ -77,7 +78,12 @@ def mean_returns(trajectory: Trajectory) -> Float[Array, "1 E"]:
     Where every episode has a level of its own, its return is the best on that level; of these bests a
     sum of scores needs the mean.
     """
-    total = jnp.sum(jnp.where(trajectory.done, episode_returns(trajectory), 0.0), axis=0)
+    return episode_mean(trajectory, episode_returns(trajectory))
+
+
+def episode_mean(trajectory: Trajectory, quantity: Float[Array, "T E"]) -> Float[Array, "1 E"]:
+    """The mean, over each environment's finished episodes, of a quantity where they end; -inf without one."""
+    total = jnp.sum(jnp.where(trajectory.done, quantity, 0.0), axis=0)
     episodes = jnp.sum(trajectory.done, axis=0)
     return jnp.where(episodes > 0, total / jnp.maximum(episodes, 1), -jnp.inf)[None]
 
@@ -110,7 +116,41 @@ def positive_value_loss(
     return episode_means(trajectory, jnp.maximum(advantage, 0.0), best_return.shape[0])
 
 
-SCORES = {"max_mc": max_mc, "positive_value_loss": positive_value_loss}
+def remembered(
+    trajectory: Trajectory, advantage: Float[Array, "T E"], score: Float[Array, "Q E"]
+) -> tuple[Float[Array, "Q E"], Int[Array, "Q E"]]:
+    """A score that follows from what `memories` has of an entry; (sum over finished episodes, episodes)."""
+    del advantage
+    episodes = jnp.sum(entries(trajectory, score.shape[0]) & trajectory.done[None], axis=1)
+    return jnp.where(episodes > 0, episodes * score, 0.0), episodes
+
+
+# What each takes of its entries besides the rollout: best returns, or the scores that `memories` has.
+SCORES = {
+    "max_mc": max_mc,
+    "positive_value_loss": positive_value_loss,
+    "mean_mc": remembered,
+    "learnability": remembered,
+}
+
+
+def evidence(trajectory: Trajectory) -> Evidence:
+    """What each finished episode shows, [T, E], where it ends; 0 elsewhere."""
+    done, (first, last) = trajectory.done, spans(trajectory.done)
+    result = jnp.where(done, results(trajectory), 0.0)
+    return Evidence(
+        episodes=done.astype(jnp.int32),
+        values=jnp.where(done, so_far(trajectory, trajectory.value) / (last - first + 1), 0.0),
+        returns=jnp.where(done, episode_returns(trajectory), 0.0),
+        results=result,
+        squares=result**2,
+    )
+
+
+def of_entries(trajectory: Trajectory, seen: Evidence, playlist: int) -> Evidence:
+    """The same, [Q, E], summed for each entry of a playlist."""
+    of_entry = entries(trajectory, playlist)
+    return jax.tree.map(lambda x: jnp.sum(jnp.where(of_entry, x[None], 0), axis=1), seen)
 
 
 def lead(mine: Float[Array, "*b"], theirs: Float[Array, "*b"]) -> Float[Array, "*b"]:

@@ -134,9 +134,9 @@ def act_both(agent: Agent, per_worker: bool, players: Any, memory: Any, obs: Obs
     student, coplayer = players
     mine = jax.tree.map(lambda x: x[0], (memory, obs))
     first = step(student, *mine)
-    each = jax.vmap(lambda p, m, o: jax.tree.map(lambda x: x[0], step(p, m, o)))
-    theirs = jax.tree.map(lambda x: x[1][:, None], (memory, obs))
-    second = each(coplayer, *theirs)
+    groups = jax.tree.leaves(coplayer)[0].shape[0]
+    theirs = jax.tree.map(lambda x: x[1].reshape(groups, -1, *x.shape[2:]), (memory, obs))
+    second = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), jax.vmap(step)(coplayer, *theirs))
     return jax.tree.map(lambda a, b: jnp.stack([a, b]), first, second)
 
 
@@ -174,6 +174,7 @@ def rollout(
 ) -> Trajectory:
     """T steps of E environments: `players` are (student, co-player), the latter [E, ...] if `per_worker`.
 
+    Fewer co-players than environments play equal parts of them, one part after another.
     `both_seats` appends the co-player's own experience as E further columns.
     """
     keys = environment_keys(key, num_envs)

@@ -1,13 +1,14 @@
 """Algorithm 1 of the paper for one seed: choose, play, score, learn, remember. `cohort` trains many seeds."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from flax.struct import PyTreeNode
 from jaxtyping import Array, Bool, PRNGKeyArray
 
-from maestro import curriculum, metrics, normalizer, population, ppo, regret
+from maestro import curriculum, memories, metrics, normalizer, population, ppo, regret
 from maestro.agents.base import Agent, Params
 from maestro.config import PPOConfig, ScheduleConfig
 from maestro.curriculum import Curriculum, Task, Teacher
@@ -105,7 +106,10 @@ def play(key: PRNGKeyArray, experiment: Experiment, state: TrainState, task: Tas
         entry = jnp.minimum(finished, jax.tree.leaves(task.levels)[0].shape[0] - 1)
         return jax.tree.map(lambda x: x[entry, env], task.levels)
 
-    coplayer = population.member(state.curriculum.population, task.coplayer)
+    whose = task.coplayer
+    if whose.ndim > 0 and teacher.apart and teacher.config.coplayer_per == "rollout":
+        whose = whose[:: teacher.workers]  # two networks, one for each half, not one for each environment
+    coplayer = population.member(state.curriculum.population, whose)
     return rollout(
         key,
         experiment.env,
@@ -129,12 +133,28 @@ def remember(
     own = task.levels is None and not experiment.teacher.fixed  # every episode has a level of its own
     best = regret.mean_returns(seat) if own else regret.best_returns(seat, queue)
     best = curriculum.best_returns(experiment.teacher, state.curriculum, task, best)
+    memory, known = recalled(experiment, state, task, seat, best)
     score_function = regret.SCORES[experiment.teacher.config.score]
-    score, episodes = score_function(seat, advantage[:, :num_envs], best)
+    score, episodes = score_function(seat, advantage[:, :num_envs], known)
     started = seat.finished[-1][None, :] >= jnp.arange(queue)[:, None]
-    played = Played(score, episodes, best, started)
+    played = Played(score, episodes, best, started, memory)
     teacher = curriculum.tell(experiment.teacher, state.curriculum, task, played, regret.results(seat))
     return teacher, played
+
+
+def recalled(
+    experiment: Experiment, state: TrainState, task: Task, seat: Trajectory, best: Array
+) -> tuple[Any, Array]:
+    """(memory, score) of each entry, [Q, E]; None and the best returns for a score that remembers no more."""
+    kind = memories.KINDS.get(experiment.teacher.config.score)
+    if kind is None:
+        return None, best
+    seen = regret.evidence(seat)
+    if task.levels is None and not experiment.teacher.fixed:  # each level has one episode, then it is gone
+        _, score = memories.after(kind.fresh(*seen.episodes.shape), seen)
+        return None, regret.episode_mean(seat, score)
+    entries = regret.of_entries(seat, seen, best.shape[0])
+    return curriculum.recall(experiment.teacher, state.curriculum, task, entries)
 
 
 def learn(
@@ -157,4 +177,6 @@ def learn(
 def joins(schedule: ScheduleConfig, updates: Array) -> Bool[Array, ""]:
     """Whether a copy of the student joins after so many updates; none at the end, where it would not play."""
     due = (updates - schedule.warmup) % schedule.interval == 0
+    if schedule.exploiters == "instead":
+        due = updates == schedule.warmup  # later ones are trained
     return due & (updates >= schedule.warmup) & (updates < schedule.total_updates)

@@ -25,7 +25,7 @@ from maestro.analysis.figures.hyperparameters import escaped
 from maestro.analysis.figures.matrix import cell
 from maestro.evaluation import level_sets
 from maestro.evaluation.cross_play import Entrant, Play
-from maestro.methods import METHODS
+from maestro.methods import METHODS, PAPER_METHODS
 
 BOUND = {"rtol": 1e-9, "atol": 1e-12}
 
@@ -357,7 +357,8 @@ def test_a_method_has_one_color_in_all_figures_and_strangers_are_hatched():
         style.looks([*METHODS, "dr-sp@Ruins", "dr-sp@Star", "mine", "yours"]),
     )
     assert alone["maestro"] == many["maestro"] and not alone["maestro"].hatch
-    assert len({many[name].color for name in METHODS}) == len(METHODS)
+    assert len({many[name].color for name in PAPER_METHODS}) == len(PAPER_METHODS)
+    assert many["accel-pfsp"].color == many["plr-pfsp"].color and many["accel-pfsp"].hatch
     assert many["dr-sp@Ruins"].color == many["dr-sp"].color
     assert len({(look.color, look.hatch) for look in many.values()}) == len(many)
     assert len({(look.color, look.line) for look in many.values()}) == len(many)

@@ -15,6 +15,7 @@ from maestro.analysis.figures.source import FigureError, Options
 from maestro.analysis.landscapes import Survey, averages, places, regrets
 from maestro.config import ScheduleConfig
 from maestro.evaluation.landscape import Landscape
+from maestro.exploiters import Newcomer
 from maestro.runs.crowd import joined_by
 
 TABLE_1 = np.array([[0.6, 0.1, 0.4, 0.2], [0.1, 0.5, 0.4, 0.3], [0.2, 0.4, 0.4, 0.4]])
@@ -174,4 +175,4 @@ def test_those_who_have_joined_are_those_that_training_lets_join(warmup, interva
     schedule = ScheduleConfig(warmup=warmup, interval=interval, total_updates=total)
     joins = [at for at in range(total + 2) if train.joins(schedule, jnp.int32(at))]
     for updates in range(total + 1):
-        assert joined_by(schedule, updates) == [at for at in joins if at <= updates]
+        assert joined_by(schedule, updates) == [Newcomer(at) for at in joins if at <= updates]

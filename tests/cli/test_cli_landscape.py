@@ -14,6 +14,7 @@ from maestro import cli, toml
 from maestro.cli.landscape import heat_map
 from maestro.evaluation import landscape
 from maestro.evaluation.landscape import Landscape, numbers
+from maestro.exploiters import Newcomer
 from maestro.runs import agent_file, crowd, milestones
 from maestro.runs.folder import RunFolder
 from runs_helpers import QUICK, RACE, experiment, micro, new_folder
@@ -47,7 +48,7 @@ def run(tmp_path_factory):
     """A finished run without its checkpoints: milestones and exported students are all different."""
     folder = new_folder(tmp_path_factory.mktemp("landscape") / "run", CONFIG)
     for number, updates in enumerate((*JOINED, 8)):
-        milestones.write(folder, CONFIG, updates, fresh([10 * number, 10 * number + 1]))
+        milestones.write(folder, CONFIG, Newcomer(updates), fresh([10 * number, 10 * number + 1]))
     for seed in (5, 6):
         params = jax.tree.map(lambda x: x[0], fresh([100 + seed]))
         path = folder.agents / f"student-{seed}.safetensors"
@@ -127,7 +128,8 @@ def test_without_exported_students_the_last_that_was_kept_is_the_student(copy) -
     shutil.rmtree(copy.agents)
     kept = crowd.load(copy, RACE, CONFIG, agent, 6)
     last = milestones.load(copy, RACE, 8, 6).params
-    assert kept.updates == 8 and tuple(kept.members) == tuple(exported.members) == JOINED
+    names = [f"update {at}" for at in JOINED]
+    assert kept.updates == 8 and list(kept.members) == list(exported.members) == names
     jax.tree.map(np.testing.assert_array_equal, kept.student, last)
     assert any(
         (x != y).any() for x, y in zip(*map(jax.tree.leaves, (kept.student, exported.student)), strict=True)

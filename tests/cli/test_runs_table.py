@@ -229,8 +229,16 @@ def test_runs_as_json_hold_numbers_and_an_empty_list_where_there_are_none(capsys
         "total": 150,
         "updates_per_second": 2.5,
         "checkpoint": 20,
+        "exploiter_updates": None,
         "state": "stopped",
     }
+
+
+def test_updates_of_exploiters_are_told_beside_those_of_the_students(capsys, tmp_path):
+    make(tmp_path / "run", state="stopped", updates=30, checkpoint=20, exploiter_updates=14)
+    assert "  30/150 + 14  " in line_of(call(capsys, "runs", tmp_path)[1], "stopped")
+    (run,) = json.loads(call(capsys, "runs", tmp_path, "--json")[1])
+    assert (run["updates"], run["exploiter_updates"]) == (30, 14)
 
 
 @pytest.mark.parametrize(

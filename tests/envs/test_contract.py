@@ -211,6 +211,46 @@ class VectorStatistics(Walk):
         return {"goal": jnp.stack([level.goal, level.goal])}
 
 
+class Editable(Walk):
+    def edit(self, key, level, changes=5):
+        return level.replace(goal=level.goal + jax.random.uniform(key) * changes / 100)
+
+
+class EditsIntoAnotherShape(Editable):
+    def edit(self, *args):
+        return super().edit(*args).replace(time_limit=jnp.float32(20))
+
+
+class EditsDifferently(Editable):
+    def edit(self, *args):
+        return super().edit(*args).replace(goal=jnp.float32(next(COUNTER)))
+
+
+class OneChangeOnly(Editable):
+    def edit(self, key, level, changes=1):
+        return super().edit(key, level, changes)
+
+
+class EditsIntoNothing(Editable):
+    def edit(self, *args):
+        return super().edit(*args).replace(goal=jnp.float32(jnp.nan))
+
+
+class EditsBeyondItsBounds(Editable):
+    observation_bounds = {"left": (0, 100)}
+
+    def edit(self, *args):
+        return super().edit(*args).replace(time_limit=jnp.int32(101))
+
+
+class EditsWhatCannotBeMeasured(Editable):
+    def statistics(self, level):
+        return {"goal": 1 / (level.goal < 2.2)}
+
+    def edit(self, *args):
+        return super().edit(*args).replace(goal=jnp.float32(3))
+
+
 BROKEN = [
     ("interface", NoAction),
     ("agents lead", OneReward),
@@ -235,6 +275,12 @@ BROKEN = [
     ("one end", ManyEnds),
     ("zero sum", ClaimsZeroSum),
     ("statistics", VectorStatistics),
+    ("edits", EditsIntoAnotherShape),
+    ("edits", EditsDifferently),
+    ("edits", OneChangeOnly),
+    ("edits", EditsIntoNothing),
+    ("edits", EditsBeyondItsBounds),
+    ("edits", EditsWhatCannotBeMeasured),
 ]
 
 
@@ -242,6 +288,7 @@ BROKEN = [
 ALONE = {NoScore, KnowsItsTracer, KnowsItsBatch, Divides, Late, BothEnds, ClaimsZeroSum, VectorStatistics}
 ALONE |= {DividesOnSomeLevels, NaNAtReset, PaysInfinity, EndsEarly, StatisticsOnSomeLevels}
 ALONE |= {BeyondItsBounds, BeyondItsBoundsAtReset}
+ALONE |= {game for clause, game in BROKEN if clause == "edits"}
 
 
 def test_lasertag_keeps_every_clause():
@@ -249,7 +296,7 @@ def test_lasertag_keeps_every_clause():
 
 
 def test_a_game_of_three_with_real_actions_keeps_every_clause():
-    assert check(Walk(), to_text, from_text) == tuple(CLAUSES)
+    assert check(Editable(), to_text, from_text) == tuple(CLAUSES)
 
 
 @pytest.mark.parametrize(("clause", "game"), BROKEN, ids=[game.__name__ for _, game in BROKEN])
@@ -270,6 +317,7 @@ def test_a_level_that_does_not_survive_its_file_is_named():
 
 def test_without_a_file_format_the_round_trip_is_left_out_and_half_a_format_is_refused():
     assert "levels round-trip" not in check(Walk())
+    assert "edits" not in check(Walk())
     with pytest.raises(ValueError, match="to_text and from_text"):
         check(Walk(), to_text)
 

@@ -24,6 +24,8 @@ ROLLOUTS = 4
 KINDS = {
     "max_mc": {},
     "positive_value_loss": {"curriculum": {"score": "positive_value_loss"}},
+    "mean_mc": {"curriculum": {"score": "mean_mc"}},
+    "learnability": {"curriculum": {"score": "learnability"}},
 }
 
 

@@ -1,4 +1,7 @@
-"""Slow twins of the rules that weigh the co-players, over the N frozen members only (Eq. 2, FSP, PFSP)."""
+"""Slow twins of the rules that weigh the co-players, over the N frozen members only (Eq. 2, FSP, PFSP).
+
+What Eq. 2 compares may be another estimate than the highest score, with optimism: not in the paper.
+"""
 
 import math
 
@@ -19,6 +22,30 @@ def highest_regret(max_scores, lam, empty="pessimistic"):
     scores = [stand_in if score == -math.inf else score for score in max_scores]
     maximisers = [k for k in range(N) if scores[k] == max(scores)]
     return [lam / N + (1 - lam) / len(maximisers) * (k in maximisers) for k in range(N)]
+
+
+def expected_score(scores, chances):
+    """What would be served: the mean of the scores by the chances of their levels; -inf of nothing."""
+    return sum(p * s for p, s in zip(chances, scores, strict=True)) if scores else -math.inf
+
+
+def top_mean(scores):
+    """Mean of the highest tenth of the scores, rounded up, ten at least, all if fewer; -inf of nothing."""
+    if not scores:
+        return -math.inf
+    count = min(len(scores), max(10, math.ceil(len(scores) / 10)))
+    return sum(sorted(scores, reverse=True)[:count]) / count
+
+
+def optimistic(estimates, c, played, since):
+    """m_k + c D sqrt(log(1 + C_k) / (1 + n_k)), D the range of the finite m; infinite ones stay."""
+    finite = [m for m in estimates if math.isfinite(m)]
+    spread = max(finite) - min(finite) if finite else 0.0
+    raised = []
+    for m, n, cycles in zip(estimates, played, since, strict=True):
+        extra = c * spread * math.sqrt(math.log(1 + max(cycles, 1)) / (1 + n))
+        raised.append(m + extra if math.isfinite(m) else m)
+    return raised
 
 
 def hardest(win_rates, power=2.0, smooth=0.1):

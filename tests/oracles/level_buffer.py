@@ -4,11 +4,16 @@ import math
 
 import numpy as np
 
-# An episode is (undiscounted return, mean over its steps of V for `max_mc`, of the score itself for `given`).
+from oracles.regret import learnability, mean_mc
+
+# An episode is (undiscounted return, mean over its steps of V for `max_mc`, of the score itself for `given`),
+# with its result (1, 0.5, 0) as the third number for the scores that remember more than a best return.
+REMEMBERING = {"mean_mc": mean_mc, "learnability": learnability}
+SIGNED = ("max_mc", "mean_mc")
 OPTIONS = {
     "prioritization": ("rank", "proportional"),
     "eviction": ("replay", "score"),
-    "score": ("max_mc", "given"),
+    "score": ("max_mc", "given", *REMEMBERING),
     "victims": ("early", "late"),
 }
 
@@ -41,7 +46,7 @@ class Buffer:
     """K slots, each a level with its score, best return (R_max) and stamp, and one clock."""
 
     def __init__(self, K, beta, rho, prioritization="rank", eviction="replay", **more):
-        """Empty buffer; more options: `score` (max_mc or given), `victims` (early or late, see `step`)."""
+        """Empty buffer; more options: `score` (see OPTIONS), `victims` (early or late, see `step`)."""
         options = {
             "prioritization": prioritization,
             "eviction": eviction,
@@ -52,12 +57,14 @@ class Buffer:
             if value not in OPTIONS[name]:
                 raise ValueError(f"{name} is {value!r}, allowed: {OPTIONS[name]}")
         self.options = options | more
-        if prioritization == "proportional" and self.options["score"] == "max_mc":
-            raise ValueError("prioritization 'proportional' needs scores that are never negative, not max_mc")
+        if prioritization == "proportional" and self.options["score"] in SIGNED:
+            needs = "prioritization 'proportional' needs scores that are never negative"
+            raise ValueError(f"{needs}, not {self.options['score']}")
         self.K, self.beta, self.rho = K, beta, rho
         self.level = [None] * K
         self.score = np.full(K, -np.inf)
         self.best = np.full(K, -np.inf)
+        self.memory = [None] * K
         self.stamp = np.zeros(K, int)
         self.filled = np.zeros(K, bool)
         self.clock = 0
@@ -91,7 +98,8 @@ class Buffer:
         1. clock += started_new + len(started_replay).
         2. Started slots get stamp = clock, whether an episode finished or not.
         3. Replayed slots with a finished episode: R_max grows over all of them, then the score is overwritten
-           by the mean over all of them.
+           by the mean over all of them. Scores that remember more pool them with the episodes of an equal new
+           level: what a rollout shows of a level counts once.
         4. P_replay is computed, once (`victims="early"`; with "late" it is computed after 5 instead).
         5. New levels without a finished episode anywhere are dropped and touch nothing; equal ones are merged
            and stand at their first worker. Those stored already overwrite their slot's score (also one that
@@ -106,25 +114,31 @@ class Buffer:
         self.clock += started_new + len(started_replay)
         for slot in started_replay:
             self.stamp[slot] = self.clock
+        groups, told = pooled(new), set()
         for slot, episodes in pooled(replayed).items():
+            if self.options["score"] in REMEMBERING:
+                episodes = episodes + groups.get(self.level[slot], [])
+                told.add(slot)
             self._rescore(slot, episodes)
         early = self.priorities()
-        strangers = self._update_stored(pooled(new))
+        strangers = self._update_stored(groups, told)
         keys = early if self.options["victims"] == "early" else self.priorities()
         if self.options["eviction"] == "score":
             keys = self.score.copy()
         self._admit(strangers, sorted(before, key=lambda i: (keys[i], i)))
 
-    def _update_stored(self, groups):
-        """Rescore and stamp the levels that are stored; return the others as (level, score, best)."""
+    def _update_stored(self, groups, told):
+        """Rescore, unless told, and stamp the levels that are stored; return the others for `_store`."""
         strangers = []
         for level, episodes in groups.items():
             if level in self.level:
                 slot = self.level.index(level)
-                self._rescore(slot, episodes)
+                if slot not in told:
+                    self._rescore(slot, episodes)
+                self.best[slot] = max(self.best[slot], *(episode[0] for episode in episodes))
                 self.stamp[slot] = self.clock
             else:
-                strangers.append((level, *self._evaluate(-math.inf, episodes)))
+                strangers.append((level, *self._evaluate(-math.inf, None, episodes)))
         return strangers
 
     def _admit(self, strangers, victims):
@@ -137,20 +151,24 @@ class Buffer:
             if strangers[w][1] >= self.score[slot]:
                 self._store(slot, *strangers[w])
 
-    def _store(self, slot, level, score, best):
+    def _store(self, slot, level, score, best, memory):
         self.level[slot], self.score[slot], self.best[slot] = level, score, best
-        self.stamp[slot], self.filled[slot] = self.clock, True
+        self.stamp[slot], self.filled[slot], self.memory[slot] = self.clock, True, memory
 
     def _rescore(self, slot, episodes):
-        self.score[slot], self.best[slot] = self._evaluate(self.best[slot], episodes)
+        known = self._evaluate(self.best[slot], self.memory[slot], episodes)
+        self.score[slot], self.best[slot], self.memory[slot] = known
 
-    def _evaluate(self, best, episodes):
-        """(score, R_max) after these finished episodes: R_max first, then the mean over episodes."""
-        for episode_return, _ in episodes:
-            best = max(best, episode_return)
+    def _evaluate(self, best, memory, episodes):
+        """(score, R_max, memory) after these finished episodes: R_max first, then the mean over episodes."""
+        for episode in episodes:
+            best = max(best, episode[0])
+        if self.options["score"] in REMEMBERING:
+            score, memory = REMEMBERING[self.options["score"]](memory, episodes)
+            return score, best, memory
         if self.options["score"] == "max_mc":
-            return sum(best - mean_value for _, mean_value in episodes) / len(episodes), best
-        return sum(mean_score for _, mean_score in episodes) / len(episodes), best
+            return sum(best - mean_value for _, mean_value in episodes) / len(episodes), best, None
+        return sum(mean_score for _, mean_score in episodes) / len(episodes), best, None
 
 
 def pooled(records):

@@ -1,4 +1,6 @@
-"""Slow twins of GAE and of the regret estimates MaxMC and positive value loss, one worker at a time."""
+"""Slow twins of GAE and of the regret estimates, one worker or one level at a time."""
+
+import math
 
 import numpy as np
 
@@ -66,6 +68,33 @@ def pvl(advantages, rewards, dones, position, best):
         sums[entry] += mean_loss
         counts[entry] += 1
     return sums, counts, new_best
+
+
+def mean_mc(memory, episodes):
+    """(score, memory) of a level after a rollout's episodes (return, mean value, result), at least one.
+
+    The memory, None at first, is (n, S_R, best mean). Old games fade; four more games are made up that
+    went as the critic expects, or as games went so far if it expects more; a best mean fades too.
+    """
+    n, total, best = memory or (0.0, 0.0, -math.inf)
+    n, total = 0.8 * n, 0.8 * total
+    for episode_return, _, _ in episodes:
+        n, total = n + 1, total + episode_return
+    expected = sum(value for _, value, _ in episodes) / len(episodes)
+    mean = (total + 4 * min(expected, total / n)) / (n + 4)
+    faded = best - 0.1 * (best - mean) if best > -math.inf else -math.inf
+    best = max(mean, faded)
+    return best - expected, (n, total, best)
+
+
+def learnability(memory, episodes):
+    """(score, memory) likewise; the memory is (n, S_1, S_2, games ever), old games fade but for the last."""
+    n, first, second, count = memory or (0.0, 0.0, 0.0, 0)
+    n, first, second = 0.8 * n, 0.8 * first, 0.8 * second
+    for _, _, result in episodes:
+        n, first, second, count = n + 1, first + result, second + result * result, count + 1
+    variance = second / n - (first / n) ** 2
+    return (variance if count >= 2 else 0.0), (n, first, second, count)
 
 
 def pooled(score, workers, slots, best):

@@ -68,7 +68,7 @@ def test_every_method_is_built_from_its_row_of_the_table(method):
     assert (experiment.teacher.max_members, experiment.teacher.num_levels) == (5, None)
     state = jax.eval_shape(partial(cohort.init, experiment, 0, 3))
     buffers = state.seeds.curriculum.buffers
-    slots = {"dr": None, "plr": (3, 1, 8), "maestro": (3, 6, 4)}[method.split("-")[0]]
+    slots = {"dr": None, "plr": (3, 1, 8), "accel": (3, 1, 8), "maestro": (3, 6, 4)}[method.split("-")[0]]
     assert slots == (None if buffers is None else buffers.score.shape)
 
 

@@ -67,6 +67,21 @@ def test_a_killed_run_ends_as_one_that_was_not_however_long_the_chunks(tmp_path,
     assert len(newest(whole.path)[2].splitlines()) == config.evaluation.times
 
 
+@pytest.mark.parametrize("score, memory", [("mean_mc", "best"), ("learnability", "count")])
+def test_what_levels_remember_survives_a_kill(tmp_path, monkeypatch, score, memory):
+    small = micro().curriculum
+    config = micro(curriculum=replace(small, score=score), seeds=1)
+    monkeypatch.setattr(trainer, "CHUNK_SECONDS", SINGLE)
+    whole, broken = (new_folder(tmp_path / name, config) for name in ("whole", "broken"))
+    QuickTrainer(whole, config).run()
+    with pytest.raises(Killed):
+        QuickTrainer(broken, config, 5).run()
+    assert newest(broken.path)[0] != newest(whole.path)[0]
+    QuickTrainer(broken, config).run()
+    assert newest(broken.path) == newest(whole.path)
+    assert f"seeds.curriculum.buffers.memory.{memory}" in newest(whole.path)[0]
+
+
 class Mortal:
     """A system whose process dies right before it changes the files of a folder for so many times."""
 

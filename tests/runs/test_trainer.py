@@ -61,6 +61,7 @@ def test_how_a_chunk_went_is_told_of_the_cycles_that_took_place() -> None:
             skipped=np.array([[0, 1], [2, 1], [9, 9]]),
             student_return=np.array([[0.5, np.nan], [1.0, 0.0], [7.0, 7.0]]),
             buffer_fill=np.array([[[0.5], [0.25]], [[0.75], [0.5]], [[9.0], [9.0]]]),
+            exploiter=None,
         ),
         seconds=2.0,
     )

@@ -58,9 +58,8 @@ def measure(
         scale = None if crowd.reward_scale is None else jnp.float32(crowd.reward_scale)
         levels, cells = jax.device_get(program(key, crowd.student, members, scale))
         texts = [text_of(game, levels, i, f"{crowd.seed}-{i + 1}") for i in range(size.levels)]
-        rows = [f"update {updates}" for updates in crowd.members]
         numbers = cells.scores, cells.halves, cells.episodes
-        found[crowd.seed] = Landscape(f"update {crowd.updates}", tuple(rows), tuple(texts), *numbers)
+        found[crowd.seed] = Landscape(f"update {crowd.updates}", tuple(crowd.members), tuple(texts), *numbers)
     return found
 
 

@@ -23,6 +23,7 @@ from maestro.cli.output import Errors, say
 from maestro.cli.table import lines, width
 from maestro.settings import SettingsError
 
+TRUE = "--true"  # compare with what a best response earns
 MAX_GAMES = 4096  # environments at once
 SHADES = " ░▒▓█"
 UNKNOWN = "··"
@@ -34,7 +35,11 @@ split-half: cells are picked by one half of the rollouts and scored by the other
 
 
 def main(arguments: list[str]) -> None:
-    """Run `maestro landscape`."""
+    """Run `maestro landscape`, or its other half if `--true` is typed."""
+    if TRUE in arguments:
+        from maestro.cli import true_regret
+
+        return true_regret.main([word for word in arguments if word != TRUE])
     parse(landscape, "landscape", arguments)
 
 
@@ -55,13 +60,16 @@ def landscape(
     """Estimate the regret of a run's students against each member of their population on fresh levels.
 
     Each pair of a member and a level is scored as in training, with the run's own estimate of regret. The
-    folder gets landscape.json, the picture as .pdf and .png, and its data as .csv.
+    folder gets landscape.json, the picture as .pdf and .png, and its data as .csv. With --true the estimates
+    for stored levels are compared with the true regret: maestro landscape --true --help.
 
     For example:
 
     maestro landscape runs/maestro-20230501-120000
 
     maestro landscape runs/maestro-20230501-120000 --seed 0 --levels 32 --rollouts 16 --out landscape
+
+    maestro landscape --true runs/maestro-20230501-120000
 
     Args:
         run: The folder of the run.
@@ -70,7 +78,7 @@ def landscape(
         method: Where the run's method is, if it is one of your own.
     """
     from maestro.analysis.landscapes import Size
-    from maestro.cli.opening import open_run
+    from maestro.cli.opening import open_run, seeds_of
     from maestro.runs.folder import RunError
 
     check_range("--levels", levels, 1, MAX_GAMES)
@@ -92,14 +100,6 @@ def landscape(
     except SettingsError as error:
         refuse(error)
     return partial(show, out, found, as_json)
-
-
-def seeds_of(config: Any, seed: int | None) -> list[int]:
-    """All seeds of a run, or the one that is asked for."""
-    known = range(config.seed, config.seed + config.seeds)
-    if seed is not None and seed not in known:
-        raise Mistake(f"--seed: the run has no seed {seed}; it has {known[0]} to {known[-1]}")
-    return list(known) if seed is None else [seed]
 
 
 def measured(run: Path, opened: Any, seeds: list[int], size: Any, dice: int) -> Any:

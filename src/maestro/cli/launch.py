@@ -204,10 +204,19 @@ def finish(job: Job, folder: RunFolder, experiment: Experiment, state: Cohort, r
         f"The trained student against its own first co-player, on {games['games']} unseen games{seeds}:",
         f"  won {games['won']}, drawn {games['drawn']}, lost {games['lost']}"
         f" (won {games['won'] / games['games']:.0%}: {low:.0%} to {high:.0%}, 95 % confidence)",
+        *budget(games),
         "Look at:",
         *(f"  {line}" for line in look_at),
     ]
     reporter.say("\n".join(lines))
+
+
+def budget(summary: dict[str, Any]) -> list[str]:
+    """A line on who made how many updates, where not the students alone."""
+    if "exploiter_updates" not in summary:
+        return []
+    own, others = summary["updates"], summary["exploiter_updates"]
+    return [f"  after {own} updates, and {others} of its exploiters: {own + others} in all"]
 
 
 def leave(job: Job, folder: RunFolder, progress: Progress, stopped: Stopped) -> None:

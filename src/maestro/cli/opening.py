@@ -47,6 +47,14 @@ def open_run(path: Path, typed_game: str = "", typed_method: str = "") -> tuple[
         raise RunError(f"{folder.config} is damaged:\n{error}") from None
 
 
+def seeds_of(config: Any, seed: int | None) -> list[int]:
+    """All seeds of a run, or the one that is asked for."""
+    known = range(config.seed, config.seed + config.seeds)
+    if seed is not None and seed not in known:
+        raise Mistake(f"--seed: the run has no seed {seed}; it has {known[0]} to {known[-1]}")
+    return list(known) if seed is None else [seed]
+
+
 def game_of_run(path: Path, name: Any, typed: str) -> Game:
     """The game of a run: known here, or typed again by whoever resumes it."""
     if typed:

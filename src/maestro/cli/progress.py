@@ -38,10 +38,14 @@ def line(status: dict[str, Any], seconds: float = 0.0) -> str:
     if status.get("doing"):
         return f"{status['doing']}: {duration(seconds)}"
     done, total = status["updates"], status["total"]
-    parts = [f"update {done}/{total} ({done / total:.0%})"]
+    parts, left = [f"update {done}/{total} ({done / total:.0%})"], total - done
+    if status.get("exploiter_total"):
+        made = status.get("exploiter_updates", 0)
+        parts.append(f"exploiters {made}/{status['exploiter_total']}")
+        left += status["exploiter_total"] - made
     if status.get("speed"):
         parts.append(f"{status['speed']:.2f} updates/s, {status['steps_per_second']:,.0f} steps/s")
-        parts.append(f"{duration((total - done) / status['speed'])} left")
+        parts.append(f"{duration(left / status['speed'])} left")
     for name, form in (("return", "+.2f"), ("coplayer", "d"), ("replay", ".0%"), ("fill", ".0%")):
         if status.get(name) is not None and status[name] == status[name]:
             parts.append(f"{name} {status[name]:{form}}")

@@ -72,6 +72,7 @@ def describe(run: RunFolder) -> dict[str, Any]:
     facts |= dict.fromkeys(
         ("game", "method", "preset", "seeds", "updates", "total", "updates_per_second", "checkpoint")
     )
+    facts["exploiter_updates"] = None
     try:
         _, raw = run_folder.read_settings(run.path)
         total, seeds = number(raw["schedule"], "total_updates"), number(raw, "seeds")
@@ -82,6 +83,7 @@ def describe(run: RunFolder) -> dict[str, Any]:
         facts |= {"game": game, "method": method, "preset": preset(game, raw), "seeds": seeds, "total": total}
         facts |= {"updates": number(status, "updates") or 0, "checkpoint": number(status, "checkpoint")}
         facts |= {"updates_per_second": number(status, "speed"), "state": state(run, status, seeds)}
+        facts["exploiter_updates"] = number(status, "exploiter_updates")
         ago = None if (when := number(status, "time")) is None else time.time() - when
         return facts | {"seconds_ago": ago}
     except NewerRun:
@@ -126,7 +128,8 @@ def row(facts: dict[str, Any]) -> dict[str, str]:
     speed, saved, ago = (facts[name] for name in ("updates_per_second", "checkpoint", "seconds_ago"))
     if ago is not None and facts["state"] in (*ENDS, "interrupted"):
         known["state"] += f", {duration(ago)} ago"
-    known |= {"updates": f"{facts['updates']:.0f}/{facts['total']}", "preset": facts["preset"] or ""}
+    apart = "" if facts["exploiter_updates"] is None else f" + {facts['exploiter_updates']:.0f}"
+    known |= {"updates": f"{facts['updates']:.0f}/{facts['total']}{apart}", "preset": facts["preset"] or ""}
     known |= {"updates/s": "" if speed is None else f"{speed:.2f}"}
     known |= {"checkpoint": "" if saved is None else f"{saved:.0f}"}
     return {column: known[column] for column in COLUMNS}

@@ -47,7 +47,8 @@ class Environment(Protocol):
     More may be there: `num_levels`, how many levels exist if they are few; `problems()`,
     a line for each two settings that do not go together; `observation_bounds`, (low, high)
     of all numbers in an observation, or a dict of such pairs for an observation that is a
-    dict; and `judged()`, the game as it is evaluated, without what only helps learning.
+    dict; `judged()`, the game as it is evaluated, without what only helps learning; and
+    `edit(key, level, changes=5)`, a level so many small changes away, for methods with edits.
     """
 
     @property

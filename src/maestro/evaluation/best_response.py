@@ -2,30 +2,28 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from math import gcd
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
 from maestro import cohort
 from maestro.agents.base import Params
 from maestro.cohort import Cohort
-from maestro.config import ScheduleConfig
-from maestro.curriculum import Method, Source
 from maestro.evaluation.statistics import finite_mean
-from maestro.methods import uniform
+from maestro.exploiters import METHOD as METHOD
+from maestro.exploiters import against as against
 from maestro.train import Experiment
 
 LENGTH = 32  # cycles in a compiled chunk, at most
 CHUNK_SECONDS = 2.0  # how long a chunk should take
-METHOD = Method(uniform, Source.NEW)
 Start = Literal["agent", "scratch"]
 Report = Callable[[int, float | None], None]  # (updates so far, the mean return of the last chunk)
+Chunk = Callable[[Cohort, Array, Array], tuple[Cohort, Any]]  # (state, until, cycles) -> (state, metrics)
 
 
 @dataclass(frozen=True)
@@ -38,16 +36,6 @@ class Response:
     start: Start
     curve: Float[np.ndarray, "U S"]  # mean return of the episodes of each update's rollout; NaN without any
     skipped: int  # updates that were not finite and left no trace, of the one with the most
-
-
-def against(experiment: Experiment, updates: int) -> Experiment:
-    """The same game, network and PPO: every update on new levels, against one member alone."""
-    config = replace(experiment.teacher.config, coplayer_per="rollout")
-    teacher = replace(experiment.teacher, config=config, method=METHOD, max_members=1)
-    schedule = ScheduleConfig(total_updates=updates, interval=updates)
-    ppo = experiment.ppo  # self-play may have had twice as many sequences to divide
-    ppo = replace(ppo, minibatches=gcd(ppo.minibatches, ppo.workers))
-    return replace(experiment, teacher=teacher, ppo=ppo, schedule=schedule)
 
 
 def first_state(experiment: Experiment, seed: int, seeds: int, frozen: Params, start: Start) -> Cohort:
@@ -78,12 +66,16 @@ def train(
 
 
 def trained_to_the_end(
-    experiment: Experiment, state: Cohort, report: Report | None = None
+    experiment: Experiment, state: Cohort, report: Report | None = None, chunk: Chunk | None = None
 ) -> tuple[Cohort, Float[np.ndarray, "U S"]]:
-    """(the state after all updates, the mean return in each), in compiled chunks of a few seconds."""
+    """(the state after all updates, the mean return in each), in chunks of a few seconds.
+
+    `chunk` is what trains, `cohort.train_steps` of up to `LENGTH` cycles; it is compiled here if not given.
+    """
     updates, curve, cycles = experiment.schedule.total_updates, [], 1
     limits = jnp.int32(updates), jnp.int32(0)
-    chunk = jax.jit(partial(cohort.train_steps, experiment, LENGTH)).lower(state, *limits).compile()
+    if chunk is None:
+        chunk = jax.jit(partial(cohort.train_steps, experiment, LENGTH)).lower(state, *limits).compile()
     while (done := int(state.updates)) < updates:
         began = time.monotonic()
         state, metrics = jax.block_until_ready(chunk(state, limits[0], jnp.int32(cycles)))

@@ -9,7 +9,7 @@ import numpy as np
 from flax.struct import PyTreeNode
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from maestro import normalizer, population, regret
+from maestro import memories, normalizer, population, regret
 from maestro.agents.base import Params
 from maestro.envs.base import Level
 from maestro.rollout import Trajectory, rollout
@@ -78,14 +78,11 @@ def measure(
     """
     if rollouts < 2 or rollouts % 2:
         raise ValueError(f"{rollouts} rollouts: the two halves need an even number")
-    ppo, units = experiment.ppo, experiment.teacher.config.score_units
 
     def row(inputs: tuple[Array, Params]) -> Cells:
         number, member = inputs
         trajectory = play(jax.random.fold_in(key, number), experiment, student, member, levels, rollouts)
-        learned = normalizer.normalized(trajectory, scale)
-        advantage = regret.generalized_advantage(learned, ppo.gamma, ppo.gae_lambda)
-        scored = normalizer.in_units(units, trajectory, advantage, scale)
+        scored = judged(experiment, trajectory, scale)
         scores, episodes = pooled(experiment, *scored, (1, rollouts, -1))
         halves, _ = pooled(experiment, *scored, (2, rollouts // 2, -1))
         return Cells(scores[0], halves, episodes[0])
@@ -110,6 +107,15 @@ def play(
     return rollout(key, experiment.env, experiment.agent, players, next_level, count * rollouts, steps)
 
 
+def judged(
+    experiment: Experiment, trajectory: Trajectory, scale: Float[Array, ""] | None
+) -> tuple[Trajectory, Float[Array, "T E"]]:
+    """(rollouts, advantages) in the units in which regret is estimated."""
+    ppo, learned = experiment.ppo, normalizer.normalized(trajectory, scale)
+    advantage = regret.generalized_advantage(learned, ppo.gamma, ppo.gae_lambda)
+    return normalizer.in_units(experiment.teacher.config.score_units, trajectory, advantage, scale)
+
+
 def pooled(
     experiment: Experiment,
     trajectory: Trajectory,
@@ -120,11 +126,23 @@ def pooled(
 
     The environments are of this shape: parts, rollouts of a part, levels.
     """
-    best = regret.best_returns(trajectory, 1).reshape(shape)
-    best = jnp.broadcast_to(best.max(axis=1, keepdims=True), best.shape).reshape(1, -1)
-    score_function = regret.SCORES[experiment.teacher.config.score]
-    total, episodes = (x.reshape(shape).sum(axis=1) for x in score_function(trajectory, advantage, best))
+    name = experiment.teacher.config.score
+    known = remembered(name, trajectory, shape) if name in memories.KINDS else best(trajectory, shape)
+    found = regret.SCORES[name](trajectory, advantage, jnp.repeat(known, shape[1], axis=1).reshape(1, -1))
+    total, episodes = (x.reshape(shape).sum(axis=1) for x in found)
     return jnp.where(episodes > 0, total / jnp.maximum(episodes, 1), jnp.nan), episodes
+
+
+def best(trajectory: Trajectory, shape: tuple[int, int, int]) -> Float[Array, "parts 1 L"]:
+    """The best return on each level in each part."""
+    return regret.best_returns(trajectory, 1).reshape(shape).max(axis=1, keepdims=True)
+
+
+def remembered(name: str, trajectory: Trajectory, shape: tuple[int, int, int]) -> Float[Array, "parts 1 L"]:
+    """The score of an entry that remembers these rollouts alone."""
+    entries = regret.of_entries(trajectory, regret.evidence(trajectory), 1)
+    seen = jax.tree.map(lambda x: x.reshape(shape).sum(axis=1, keepdims=True), entries)
+    return memories.after(memories.KINDS[name].fresh(*seen.episodes.shape), seen)[1]
 
 
 def known_mean(values: Float[Array, "N L"], axis: int) -> Float[Array, " M"]:

@@ -26,7 +26,10 @@ from maestro.settings import SettingsError
 from maestro.train import Experiment
 
 LENGTH = "schedule.total_updates"
-KEPT = ("game", "seeds", "seed", "schedule.interval", "schedule.warmup")  # by a run that goes on
+KEPT = (  # by a run that goes on
+    *("game", "seeds", "seed", "schedule.interval", "schedule.warmup"),
+    *("schedule.exploiters", "schedule.exploiter_updates"),
+)
 SHAPING = ("method:", "level:", "environment.", "agent.", "curriculum.")  # settings that may change shapes
 
 

@@ -9,12 +9,12 @@ import jax
 from maestro import settings, toml
 from maestro.agents.lstm import Form
 from maestro.agents.recurrent import Recurrent
-from maestro.config import RunConfig, population_size
+from maestro.config import BIG, SIGNED, RunConfig, exploiter_budget, exploiter_count, population_size
 from maestro.curriculum import Method, Source, Teacher
 from maestro.envs.base import Level, observation_shape
 from maestro.evaluation.opponents import FIRST
 from maestro.games import Game
-from maestro.methods import METHODS, self_play
+from maestro.methods import METHODS, hardest, self_play, uniform
 from maestro.settings import SettingsError, nearest, shown
 from maestro.toml import toml_value
 from maestro.train import Experiment
@@ -92,9 +92,12 @@ def inconsistent(config: RunConfig, method: Method | None) -> list[str]:
          "of an update"),
         (ppo.shuffle == "steps" and isinstance(config.agent, Recurrent),
          "ppo.shuffle: steps makes no sense for a network that remembers earlier ones"),
-        (teacher.prioritization == "proportional" and teacher.score == "max_mc",
+        (teacher.prioritization == "proportional" and teacher.score in SIGNED,
          "curriculum.prioritization: proportional needs scores that are never negative; "
-         "set curriculum.score to positive_value_loss"),
+         "set curriculum.score to positive_value_loss or learnability"),
+        (teacher.score == "learnability" and teacher.playlist == 1,
+         "curriculum.score: learnability needs several games on a level; curriculum.playlist 1 says that a "
+         "rollout holds one, allowed: 2 or more"),
         (teacher.replay_rate == 0 and schedule.kind == "coin" and keeps_levels and not config.level,
          f"curriculum.replay_rate: 0 never trains; {shown(config.method)} learns from replayed levels only"),
         (teacher.coplayer_per == "worker" and plays_itself,
@@ -110,8 +113,58 @@ def inconsistent(config: RunConfig, method: Method | None) -> list[str]:
         (config.evaluation.levels % 2 != 0,
          f"evaluation.levels: {shown(config.evaluation.levels)} is odd; half are played from the other seat"),
     ]  # fmt: skip
+    found += beyond_the_paper(config, method) if method else []
+    found += of_exploiters(config, plays_itself) if schedule.interval >= 1 else []
     own = config.environment.problems() if hasattr(config.environment, "problems") else []
     return [f"environment.{line}" for line in own] + [message for wrong, message in found if wrong]
+
+
+def beyond_the_paper(config: RunConfig, method: Method) -> list[tuple[bool, str]]:
+    """(whether it is so, the message): options of the teacher that do not go with the method."""
+    teacher, name = config.curriculum, shown(config.method)
+    compares = method.levels is Source.PER_COPLAYER and method.coplayer not in (uniform, hardest, self_play)
+    needs = f"needs a method that compares the co-players' buffers, which {name} does not; try maestro"
+    alone = method.coplayer is self_play
+    return [
+        (teacher.estimate != "max" and not compares,
+         f"curriculum.estimate: {teacher.estimate} {needs}; allowed here: max"),
+        (teacher.optimism > 0 and not compares,
+         f"curriculum.optimism: {teacher.optimism} {needs}; allowed here: 0"),
+        (teacher.try_against == "uniform" and (alone or method.levels is Source.NEW),
+         f"curriculum.try_against: uniform needs co-players and a buffer of levels, which {name} has not; "
+         "allowed here: chosen"),
+        (teacher.try_against == "uniform" and bool(config.level),
+         "curriculum.try_against: uniform makes no sense with a single level, which is all there is to learn "
+         "from; allowed here: chosen"),
+        (teacher.cold == "redraw" and config.schedule.kind != "parallel",
+         f"curriculum.cold: redraw is for schedule.kind parallel, not {config.schedule.kind}; allowed: wait"),
+        (method.edits and method.levels is Source.NEW,
+         f"method: {name} edits levels that were served again, but keeps none"),
+        (method.edits and bool(config.level),
+         f"level: {name} edits levels; with a single one there is nothing to edit"),
+        (method.edits and not hasattr(config.environment, "edit"),
+         f"method: {name} edits levels, and the game {shown(config.game)} has no `edit`"),
+    ]  # fmt: skip
+
+
+def of_exploiters(config: RunConfig, plays_itself: bool) -> list[tuple[bool, str]]:
+    """(whether it is so, the message): settings that leave exploiters nothing to do."""
+    schedule = config.schedule
+    wanted, count = schedule.exploiters != "none", exploiter_count(schedule)
+    told = f"schedule.exploiters: {shown(schedule.exploiters)}"
+    made = count * exploiter_budget(schedule)
+    first = schedule.warmup + schedule.interval
+    return [
+        (wanted and plays_itself,
+         f"{told} makes no sense in self-play, {shown(config.method)}, where members never play; "
+         "allowed: none"),
+        (wanted and not plays_itself and not count,
+         f"{told} has none to train: the first would join at update {shown(first)} of "
+         f"{shown(schedule.total_updates)}; schedule.interval is to be shorter"),
+        (wanted and made > BIG,
+         f"schedule.exploiter_updates: {shown(exploiter_budget(schedule))} for each of {count:,} exploiters "
+         f"are more than {BIG:,} in all"),
+    ]  # fmt: skip
 
 
 def experiment(game: Game, config: RunConfig, method: Method | None = None) -> Experiment:
@@ -131,6 +184,7 @@ def experiment(game: Game, config: RunConfig, method: Method | None = None) -> E
         workers=config.ppo.workers,
         max_members=population_size(config.schedule),
         num_levels=getattr(env, "num_levels", None) if level is None else 1,
+        edit=getattr(env, "edit", None),
     )
     return Experiment(env, agent, teacher, config.ppo, config.schedule)
 

@@ -7,6 +7,7 @@ from typing import Any
 from maestro.agents.base import Agent
 from maestro.config import RunConfig, ScheduleConfig
 from maestro.evaluation.opponents import Trained
+from maestro.exploiters import Newcomer, newcomers
 from maestro.games import Game
 from maestro.runs import agent_file, milestones
 from maestro.runs.agent_file import AgentError
@@ -20,7 +21,7 @@ class Crowd:
     seed: int
     updates: int  # that the student has made
     student: Any = field(hash=False)
-    members: dict[int, Any] = field(hash=False)  # by the update at which each has joined
+    members: dict[str, Any] = field(hash=False)  # by name, "update 100" or "exploiter of update 100"
     reward_scale: float | None = None  # what the student's rewards were divided by
 
 
@@ -30,14 +31,17 @@ def load(folder: RunFolder, game: Game, config: RunConfig, agent: Agent, seed: i
         path, student = newest(folder, game, seed)
         updates, scale = told_by(path, config)
         joined = joined_by(config.schedule, updates)
-        players = {at: milestones.load(folder, game, at, seed) for at in joined}
+        players = {
+            str(who): milestones.load(folder, game, who.updates, seed, who.exploiter) for who in joined
+        }
     except AgentError as error:
         raise RunError(str(error)) from None
     if not joined:
         raise RunError(f"{folder.path}: nobody had joined the population by update {updates}")
     if any(player.agent != agent for player in (student, *players.values())):
         raise RunError(f"{folder.path}: an agent there has another network than config.toml says")
-    return Crowd(seed, updates, student.params, {at: player.params for at, player in players.items()}, scale)
+    members = {name: player.params for name, player in players.items()}
+    return Crowd(seed, updates, student.params, members, scale)
 
 
 def newest(folder: RunFolder, game: Game, seed: int) -> tuple[Path, Trained]:
@@ -62,7 +66,6 @@ def told_by(path: Path, config: RunConfig) -> tuple[int, float | None]:
     return updates, scale if config.ppo.normalize_returns else None
 
 
-def joined_by(schedule: ScheduleConfig, updates: int) -> list[int]:
-    """The updates at which copies have joined, until now; none joins at the very end."""
-    last = min(updates, schedule.total_updates - 1)
-    return list(range(schedule.warmup, last + 1, schedule.interval))
+def joined_by(schedule: ScheduleConfig, updates: int) -> list[Newcomer]:
+    """Who has joined until now; an exploiter is still to be trained when its student is kept."""
+    return [who for who in newcomers(schedule) if who.updates + who.exploiter <= updates]

@@ -49,4 +49,5 @@ def estimate(config: RunConfig, experiment: Experiment) -> int:
     gradient = (UNIT_NUMBERS * size_of(features) + large * PICTURES * seen) * steps // ppo.minibatches
     borrowed = 2 * both * ppo.workers * size_of(init.learner.params)
     worker = config.curriculum.coplayer_per == "worker"
-    return config.seeds * (2 * size_of(init) + rollout + gradient + worker * borrowed)
+    exploiter = size_of((init.learner, init.normalizer)) * (schedule.exploiters != "none")
+    return config.seeds * (2 * (size_of(init) + exploiter) + rollout + gradient + worker * borrowed)

@@ -13,7 +13,10 @@ from maestro.runs.checkpoint import flatten
 from maestro.runs.log_file import LogFile, Mark
 
 LINES = 500  # of metrics in a whole run, at most
-LAST = ("members", "skipped")  # numbers that only grow: what they were at last, not their mean
+EXPLOITER = "exploiter."  # before the names of what is measured of exploiters in training
+APART = "apart."  # before the names of their rows that wait
+# Numbers that only grow: what they were at last, not their mean.
+LAST = ("members", "skipped", f"{EXPLOITER}updates", f"{EXPLOITER}skipped")
 
 
 @dataclass(frozen=True)
@@ -41,9 +44,11 @@ class MetricsLog:
     def __init__(self, metrics: Path, evaluation: Path, total_updates: int, position: Position) -> None:
         self.window = max(1, total_updates // LINES)
         self.updates, self.evaluated = position.updates, position.evaluated
-        waiting = position.waiting
-        count = len(next(iter(waiting.values()))) if waiting else 0
-        self.rows = [{name: column[i] for name, column in waiting.items()} for i in range(count)]
+        apart = {
+            name.removeprefix(APART): x for name, x in position.waiting.items() if name.startswith(APART)
+        }
+        own = {name: x for name, x in position.waiting.items() if not name.startswith(APART)}
+        self.rows, self.exploits = rows_of(own), rows_of(apart)  # cycles of students, and of exploiters
         self.listeners: list[Callable[[dict[str, Any]], None]] = []
         self.metrics = LogFile(metrics, position.mark("metrics"), position.updates)
         self.evaluation = LogFile(evaluation, position.mark("evaluation"), position.evaluated)
@@ -52,8 +57,13 @@ class MetricsLog:
     def add(self, metrics: Metrics) -> list[dict[str, Any]]:
         """Take in a chunk's cycles; windows that are complete are written and returned."""
         columns = flatten(metrics)
+        apart = {name: x for name, x in columns.items() if name.startswith(EXPLOITER)}
+        exploits = apart[f"{EXPLOITER}active"][:, 0] if apart else np.zeros(len(columns["active"]), bool)
         written = []
-        for i in np.flatnonzero(columns["active"][:, 0]):
+        for i in np.flatnonzero(columns["active"][:, 0] | exploits):
+            if exploits[i]:
+                self.exploits.append({name: column[i] for name, column in apart.items()})
+                continue
             self.rows.append({name: column[i] for name, column in columns.items()})
             self.updates += int(columns["trained"][i, 0])
             if columns["trained"][i, 0] and self.updates % self.window == 0:
@@ -63,8 +73,9 @@ class MetricsLog:
     def flush(self) -> dict[str, Any]:
         """Write the mean of the waiting rows."""
         record = {"updates": self.updates, "cycles": len(self.rows), **summary(self.rows)}
+        record |= summary(self.exploits) if self.exploits else {}
         self.metrics.append(record)
-        self.rows = []
+        self.rows, self.exploits = [], []
         for listener in self.listeners:
             listener(record)
         return record
@@ -76,7 +87,8 @@ class MetricsLog:
 
     def position(self) -> Position:
         """Where the logs stand now."""
-        waiting = {name: column(self.rows, name) for name in self.rows[-1]} if self.rows else {}
+        waiting = columns_of(self.rows)
+        waiting |= {APART + name: x for name, x in columns_of(self.exploits).items()}
         logs = {"metrics": self.metrics.mark(), "evaluation": self.evaluation.mark()}
         marks = {f"{log}_{name}": value for log in logs for name, value in asdict(logs[log]).items()}
         return Position(self.updates, self.evaluated, **marks, waiting=waiting)
@@ -99,9 +111,21 @@ def in_vain(rows: list[dict[str, np.ndarray]]) -> int:
 
 def summary(rows: list[dict[str, np.ndarray]]) -> dict[str, Any]:
     """Mean over cycles of each quantity, a list over seeds; null where nothing was measured."""
-    last = {name: listed(rows[-1][name].astype(np.float64)) for name in LAST}
-    means = {name: listed(mean(column(rows, name))) for name in rows[-1] if name not in ("active", *LAST)}
+    flags = ("active", f"{EXPLOITER}active")
+    last = {name: listed(rows[-1][name].astype(np.float64)) for name in LAST if name in rows[-1]}
+    means = {name: listed(mean(column(rows, name))) for name in rows[-1] if name not in (*flags, *LAST)}
     return means | last
+
+
+def rows_of(columns: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
+    """Columns as rows."""
+    count = len(next(iter(columns.values()))) if columns else 0
+    return [{name: column[i] for name, column in columns.items()} for i in range(count)]
+
+
+def columns_of(rows: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Rows as columns, of the quantities that the newest has."""
+    return {name: column(rows, name) for name in rows[-1]} if rows else {}
 
 
 def column(rows: list[dict[str, np.ndarray]], name: str) -> np.ndarray:

@@ -52,6 +52,8 @@ def summarize(
         "won_by_seed": won.tolist(),
         "won_95": interval(won, outcome.shape[1]).tolist(),
     }
+    if state.exploiters is not None:
+        summary |= {"updates": int(state.updates), "exploiter_updates": int(state.exploiters.updates)}
     write_file(folder.path / "summary.json", json.dumps(summary, indent=1).encode())
     return summary
 

@@ -12,7 +12,7 @@ from jaxtyping import Array, PRNGKeyArray
 
 from maestro import cohort
 from maestro.cohort import Cohort
-from maestro.config import PPOConfig, RunConfig
+from maestro.config import PPOConfig, RunConfig, exploiter_budget, exploiter_count
 from maestro.evaluation import landscape
 from maestro.evaluation.opponents import Evaluation, seed_keys
 from maestro.evaluation.statistics import finite_mean
@@ -61,7 +61,7 @@ class Trainer:
         self.folder, self.game, self.config, self.experiment = folder, game, config, experiment
         self.reporter, self.signals = reporter, signals
         self.checkpointer = Checkpointer(folder.checkpoints, config, reporter)
-        self.status: dict[str, Any] = {"total": config.schedule.total_updates}
+        self.status: dict[str, Any] = {"total": config.schedule.total_updates, **expected(config)}
         self.state, position = self.restored() or (self.start(), Position())
         self.log = MetricsLog(folder.metrics, folder.evaluation, config.schedule.total_updates, position)
         for line in self.log.lost:
@@ -73,6 +73,12 @@ class Trainer:
     def updates(self) -> int:
         """Student updates so far."""
         return int(self.state.updates)
+
+    @property
+    def exploited(self) -> dict[str, Any]:
+        """What is told of exploiters: their updates so far, each seed's; nothing where there are none."""
+        known = self.state.exploiters
+        return {} if known is None else {"exploiter_updates": int(known.updates)}
 
     def initial(self) -> Cohort:
         """The state that the settings alone decide."""
@@ -237,17 +243,17 @@ class Trainer:
     def report(self, metrics: Metrics, seconds: float) -> None:
         """Log a chunk, and tell how it goes."""
         self.log.add(metrics)
-        self.status |= measured(self.config.ppo, metrics, seconds)
+        self.status |= measured(self.config.ppo, metrics, seconds) | self.exploited
         self.reporter.show(self.status | {"updates": self.updates})
         self.tell("running", pid=os.getpid())
 
     def doing(self, what: str) -> None:
         """Tell what goes on until there is something to tell."""
-        self.reporter.show({**self.status, "updates": self.updates, "doing": what})
+        self.reporter.show({**self.status, **self.exploited, "updates": self.updates, "doing": what})
 
     def tell(self, state: str, **more: Any) -> None:
         """Note in the folder how far the run is."""
-        more |= {"updates": self.updates, "checkpoint": self.checkpointer.saved}
+        more |= {"updates": self.updates, "checkpoint": self.checkpointer.saved, **self.exploited}
         run_folder.write_status(self.folder, **{**self.status, **more, "state": state})
 
     @cached_property
@@ -281,13 +287,26 @@ class Trainer:
         self.reporter.say(evaluation_log.add(self.log, self.config, self.updates, result, regret))
 
 
+def expected(config: RunConfig) -> dict[str, Any]:
+    """How many updates exploiters are to make, each seed's in all; nothing where there are to be none."""
+    count = exploiter_count(config.schedule)
+    return {"exploiter_total": count * exploiter_budget(config.schedule)} if count else {}
+
+
 def measured(config: PPOConfig, metrics: Any, seconds: float) -> dict[str, Any]:
-    """What a chunk's metrics, [cycles, seeds], say about how the run is going."""
+    """What a chunk's metrics, [cycles, seeds], say about how the run is going.
+
+    The speed is that of all updates, whoever makes them; the rest is of the students, and nothing where only
+    exploiters were trained.
+    """
     active = metrics.active[:, 0]
     updates, seeds = int(metrics.trained[active, 0].sum()), metrics.active.shape[1]
+    updates += 0 if metrics.exploiter is None else int(metrics.exploiter.active[:, 0].sum())
     speed = updates / seconds
     steps = config.workers * config.rollout_length * seeds
     known = {"speed": speed, "steps_per_second": speed * steps} if updates else {}
+    if not active.any():
+        return known
     return known | {
         "replay": float(metrics.trained[active].mean()),
         "coplayer": int(metrics.chosen[active].sum(axis=(0, 1)).argmax()),

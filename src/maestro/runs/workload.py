@@ -2,7 +2,7 @@
 
 import os
 
-from maestro.config import RunConfig
+from maestro.config import RunConfig, exploiter_budget, exploiter_count
 from maestro.runs.build import parameter_count
 from maestro.train import Experiment
 
@@ -21,6 +21,7 @@ def seconds(config: RunConfig, experiment: Experiment) -> float:
     if not experiment.teacher.learns_from_new:
         rollouts = 2.0 if schedule.kind == "parallel" else 1 / max(config.curriculum.replay_rate, 1e-3)
     seats = 2 if schedule.sp_train_both else 1
-    steps = ppo.workers * ppo.rollout_length * schedule.total_updates * config.seeds
-    passes = 2 * rollouts + BACKWARD * ppo.epochs * seats
+    steps = ppo.workers * ppo.rollout_length * config.seeds  # of an update
+    passes = schedule.total_updates * (2 * rollouts + BACKWARD * ppo.epochs * seats)
+    passes += exploiter_count(schedule) * exploiter_budget(schedule) * (2 + BACKWARD * ppo.epochs)
     return 2.0 * parameter_count(experiment) * steps * passes / (PER_CORE * cores)

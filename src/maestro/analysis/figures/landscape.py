@@ -16,7 +16,7 @@ NUMBERED = 20  # levels beside each other that leave room for a number in each c
 MISSING = "#dddddd"
 DARKEST = 0.7  # of the color map, so that frames can be seen on every cell
 MARKS = {"independent": (style.VERMILION, 0.98), "joint": (style.GREEN, 0.7)}  # color and size of a frame
-WORDS = {"max_mc": "MaxMC", "positive_value_loss": "positive value loss"}
+WORDS = {"max_mc": "MaxMC", "positive_value_loss": "positive value loss", "mean_mc": "mean MC"}
 NOTHING = "this figure is made of landscapes, and there is none in the folders; maestro landscape makes them"
 Seeds = list[tuple[str, Landscape]]  # with the title of each
 

@@ -10,15 +10,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from maestro.methods import METHODS
+from maestro.methods import METHODS, PAPER_METHODS
 from maestro.runs.files import write_file
 
 # Okabe and Ito (2008), and gray: to be told apart by everybody, on paper too.
 SKY, BLUE, GRAY, GREEN, PURPLE = "#56B4E9", "#0072B2", "#999999", "#009E73", "#CC79A7"
 BLACK, VERMILION, ORANGE, YELLOW = "#000000", "#D55E00", "#E69F00", "#F0E442"
 PALETTE = (SKY, BLUE, GRAY, GREEN, PURPLE, BLACK, VERMILION, ORANGE, YELLOW)
-COLORS = dict(zip(METHODS, PALETTE, strict=True))  # one for each method, in every figure
-MARKERS = dict(zip(METHODS, "osDvP^*Xp", strict=True))
+COLORS = dict(zip(PAPER_METHODS, PALETTE, strict=True))  # one for each method, in every figure
+MARKERS = dict(zip(PAPER_METHODS, "osDvP^*Xp", strict=True))
+KIN = {  # methods with edits have the color of those without, and hatching
+    "accel-sp": "plr-sp",
+    "accel-fsp": "plr-fsp",
+    "accel-pfsp": "plr-pfsp",
+    "maestro-accel": "maestro",
+}
 HATCHES = ("", "////", "....", "xxxx", "----", "++++")
 LINES = ("-", "--", ":", "-.", (0, (5, 1)), (0, (1, 3)))
 WIDTH = 7.2  # inches, of a page
@@ -62,19 +68,24 @@ def base(label: str) -> str:
     return re.split(r"[@ ]", label, maxsplit=1)[0]
 
 
+def kin(label: str) -> str:
+    """The method whose color a label has."""
+    return KIN.get(base(label), base(label))
+
+
 def looks(labels: Iterable[str]) -> dict[str, Look]:
     """A look for each label: a method's own color; others share the colors, with hatching and lines."""
     names = list(dict.fromkeys(labels))
     found: dict[str, Look] = {}
     used: dict[str, int] = {}
-    strangers = [name for name in names if base(name) not in COLORS]
+    strangers = [name for name in names if kin(name) not in COLORS]
     for name in sorted(names, key=lambda name: (name not in COLORS, name)):
         number = strangers.index(name) if name in strangers else 0
-        color = COLORS.get(base(name), PALETTE[number % len(PALETTE)])
+        color = COLORS.get(kin(name), PALETTE[number % len(PALETTE)])
         turn = used.get(color, int(name not in COLORS))
         used[color] = turn + 1
         which = turn % len(HATCHES)
-        marker = MARKERS.get(base(name), "osDvP^*Xp"[number % 9])
+        marker = MARKERS.get(kin(name), "osDvP^*Xp"[number % 9])
         found[name] = Look(color, HATCHES[which], marker, LINES[which])
     return {name: found[name] for name in names}
 

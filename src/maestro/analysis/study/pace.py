@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from maestro.analysis.study.pieces import Standing
-from maestro.config import RunConfig
+from maestro.config import RunConfig, exploiter_budget
 from maestro.runs import folder as run_folder
 from maestro.runs import sessions
 
@@ -22,8 +22,10 @@ class Pace:
 
 
 def steps(config: RunConfig, updates: int) -> int:
-    """Steps of the game that the students of so many updates learn from."""
-    return updates * config.seeds * config.ppo.workers * config.ppo.rollout_length
+    """Steps of the game that the students of so many updates, and their exploiters, learn from."""
+    schedule = config.schedule
+    share = 0 if schedule.exploiters == "none" else exploiter_budget(schedule) / schedule.interval
+    return round(updates * (1 + share)) * config.seeds * config.ppo.workers * config.ppo.rollout_length
 
 
 def paces(standings: Iterable[Standing]) -> list[Pace]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from maestro.envs.contract.clauses import CLAUSES, ROUND_TRIP
+from maestro.envs.contract.clauses import CLAUSES, EDITS, ROUND_TRIP
 from maestro.envs.contract.trial import NoPlay, Trial
 
 
@@ -23,12 +23,14 @@ def check(
 ) -> tuple[str, ...]:
     """Raise `ContractError` if `env` is not a sound `Environment`; returns the clauses that were checked.
 
-    `to_text` and `from_text` write and read a level; without them the round trip is not checked.
+    `to_text` and `from_text` write and read a level; without them the round trip is not checked, nor are
+    edits where a game has none.
     """
     if (to_text is None) != (from_text is None):
         raise ValueError("to_text and from_text: give both or neither")
     trial = Trial(env, to_text, from_text)
-    clauses = {name: clause for name, clause in CLAUSES.items() if name != ROUND_TRIP or to_text}
+    has = {ROUND_TRIP: to_text is not None, EDITS: hasattr(env, "edit")}
+    clauses = {name: clause for name, clause in CLAUSES.items() if has.get(name, True)}
     broken: dict[str, str] = {}
     for name, clause in clauses.items():
         try:

@@ -204,6 +204,27 @@ def statistics(trial: Trial) -> Iterator[str]:
             yield f"{name!r} is not finite on {int((~np.isfinite(values)).sum())} of {MANY_LEVELS} levels"
 
 
+def edits(trial: Trial) -> Iterator[str]:
+    """Edited levels look like others, depend on nothing but key and level, and can be begun and measured."""
+    keys = jax.random.split(jax.random.key(0), MANY_LEVELS)
+    edit = jax.jit(jax.vmap(lambda key, level: trial.env.edit(key, level)))
+    changed = edit(keys, edit(keys, trial.many))
+    if shapes_of(changed) != shapes_of(trial.many):
+        yield f"levels: {shapes_of(trial.many)}, edited: {shapes_of(changed)}"
+        return
+    again = jax.jit(jax.vmap(lambda key, level: copy.deepcopy(trial.env).edit(key, level, 5)))
+    if leaf := difference(again(keys, again(keys, trial.many)), changed, exact=True):
+        yield f"{leaf} differs when the same edit of five changes is made again"
+    _, obs = jax.jit(jax.vmap(trial.env.reset))(keys, changed)
+    if any_of((changed, obs), jnp.isnan) or any_of(obs, jnp.isinf):
+        yield "a number that is not finite on an edited level"
+    if beyond(base.observation_bounds(trial.env), obs):
+        yield f"an observation on an edited level is beyond {base.observation_bounds(trial.env)}"
+    measured = jax.jit(jax.vmap(trial.env.statistics))(changed)
+    if odd := [name for name, values in measured.items() if not np.isfinite(values).all()]:
+        yield f"{', '.join(odd)}: not finite on an edited level"
+
+
 def round_trip(trial: Trial) -> Iterator[str]:
     """A level that is written and read again is the same."""
     for level in trial.levels:
@@ -212,6 +233,7 @@ def round_trip(trial: Trial) -> Iterator[str]:
 
 
 ROUND_TRIP = "levels round-trip"
+EDITS = "edits"
 CLAUSES: dict[str, Callable[[Trial], Iterator[str]]] = {
     "interface": interface,
     "agents lead": agents_lead,
@@ -228,5 +250,6 @@ CLAUSES: dict[str, Callable[[Trial], Iterator[str]]] = {
     "one end": one_end,
     "zero sum": zero_sum,
     "statistics": statistics,
+    EDITS: edits,
     ROUND_TRIP: round_trip,
 }

@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt8, UInt32
 
 from maestro.config import Range
 from maestro.envs.base import Discrete, Info
-from maestro.envs.lasertag import bolts, levels
+from maestro.envs.lasertag import bolts, edits, levels
 from maestro.envs.lasertag.levels import DELTA, SIDE, Level
 from maestro.settings import shown
 from maestro.trees import Leaf
@@ -143,6 +143,10 @@ class LaserTag:
     def sample_level(self, key: PRNGKeyArray) -> Level:
         """A random level of the generator."""
         return levels.sample_level(key, self.min_size, self.max_size)
+
+    def edit(self, key: PRNGKeyArray, level: Level, changes: int = edits.CHANGES) -> Level:
+        """A level that differs a little."""
+        return edits.edit(key, level, changes)
 
     def reset(self, key: PRNGKeyArray, level: Level) -> tuple[State, UInt8[Array, "2 5 5 3"]]:
         """The start of an episode; nothing in it is random."""

@@ -109,9 +109,9 @@ class Racing:
         """A random track."""
         return levels.sample_level(key, self.disc)
 
-    def edit(self, key: PRNGKeyArray, level: Level) -> Level:
+    def edit(self, key: PRNGKeyArray, level: Level, changes: int = levels.CHANGES) -> Level:
         """A track that differs a little."""
-        return levels.edit(key, level)
+        return levels.edit(key, level, changes)
 
     def statistics(self, level: Level) -> dict[str, Float[Array, ""]]:
         """Length, curvature and complexity of the track."""

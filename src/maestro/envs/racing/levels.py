@@ -69,10 +69,10 @@ def bump(key: PRNGKeyArray, level: Level) -> Level:
     return level.replace(center=jnp.where(is_drivable(moved, level.half_side), moved, level.center))
 
 
-def edit(key: PRNGKeyArray, level: Level) -> Level:
+def edit(key: PRNGKeyArray, level: Level, changes: int = CHANGES) -> Level:
     """A level nearby: a few bumps, one after another."""
-    keys = jax.random.split(key, CHANGES)
-    return jax.lax.fori_loop(0, CHANGES, lambda i, changed: bump(keys[i], changed), level)
+    keys = jax.random.split(key, changes)
+    return jax.lax.fori_loop(0, changes, lambda i, changed: bump(keys[i], changed), level)
 
 
 def statistics(level: Level) -> dict[str, Float[Array, ""]]:

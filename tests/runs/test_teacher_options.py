@@ -1,0 +1,122 @@
+"""Options of the teacher that are not in the paper: which method takes which is told before a run."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from maestro import cli, games
+from maestro.curriculum import Method, Source
+from maestro.games import Game
+from maestro.methods import METHODS, highest_regret, uniform
+from maestro.runs import build
+from maestro.settings import SettingsError
+from probes import RACE, Probe, SmallAgent
+
+NO_NAME = replace(RACE.presets["tiny"], game="", environment=None, agent=None)
+LASERTAG = games.find("lasertag")
+PARALLEL, COIN = {"kind": "parallel"}, {"kind": "coin"}
+
+
+def problems(method: str, game: Game = RACE, own: Method | None = None, **changes) -> list[str]:
+    """What is wrong with these settings."""
+    try:
+        build.configure(game, game.presets["tiny"], {"method": method, **changes}, own)
+    except SettingsError as error:
+        return error.problems
+    return []
+
+
+@pytest.mark.parametrize("option", [{"estimate": "expected"}, {"estimate": "top_mean"}, {"optimism": 0.5}])
+@pytest.mark.parametrize("method", METHODS)
+def test_only_methods_that_compare_buffers_take_another_estimate_or_optimism(method, option):
+    found = problems(method, curriculum=option)
+    if METHODS[method].coplayer is highest_regret:
+        assert found == []
+    else:
+        ((name, value),) = option.items()
+        assert len(found) == 1 and found[0].startswith(f"curriculum.{name}: {value} ")
+        assert f"which '{method}' does not; try maestro; allowed here: " in found[0]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_only_methods_with_coplayers_and_a_buffer_try_new_levels_apart(method):
+    found = problems(method, curriculum={"try_against": "uniform"})
+    if method.startswith("dr-") or method.endswith("-sp"):
+        assert len(found) == 1 and found[0].startswith("curriculum.try_against: uniform needs co-players and")
+        assert found[0].endswith(f"which '{method}' has not; allowed here: chosen")
+    else:
+        assert found == []
+
+
+def test_a_single_level_is_not_tried_apart():
+    found = problems("maestro", LASERTAG, level="Cross", curriculum={"try_against": "uniform"})
+    assert len(found) == 1 and "makes no sense with a single level" in found[0]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_cold_choices_redraw_under_parallel_only(method):
+    assert problems(method, curriculum={"cold": "redraw"}, schedule=PARALLEL) == []
+    assert problems(method, curriculum={"cold": "redraw"}, schedule=COIN) == [
+        "curriculum.cold: redraw is for schedule.kind parallel, not coin; allowed: wait"
+    ]
+
+
+NO_EDIT = Game("still", Probe, SmallAgent, {"tiny": NO_NAME})
+ACCEL = [name for name, method in METHODS.items() if method.edits]
+
+
+def test_the_methods_with_edits_are_those_of_the_same_rule_and_source_without():
+    assert ACCEL == ["accel-sp", "accel-fsp", "accel-pfsp", "maestro-accel"]
+    for name in ACCEL:
+        plain = METHODS[name.replace("accel-", "plr-").replace("-accel", "")]
+        assert Method(plain.coplayer, plain.levels, edits=True) == METHODS[name]
+
+
+@pytest.mark.parametrize("method", ACCEL)
+def test_a_single_level_and_a_game_without_edits_are_refused_by_methods_with_edits(method):
+    assert problems(method, LASERTAG) == problems(method, games.find("racing")) == []
+    assert problems(method, LASERTAG, level="Cross") == [
+        f"level: '{method}' edits levels; with a single one there is nothing to edit"
+    ]
+    assert problems(method, NO_EDIT) == [
+        f"method: '{method}' edits levels, and the game 'still' has no `edit`"
+    ]
+    assert problems(method.replace("accel", "plr").replace("maestro-plr", "maestro"), NO_EDIT) == []
+
+
+def test_a_method_of_ones_own_may_have_edits_if_it_keeps_levels():
+    assert problems("mine", own=Method(uniform, Source.SHARED, edits=True)) == []
+    assert problems("mine", own=Method(uniform, Source.NEW, edits=True)) == [
+        "method: 'mine' edits levels that were served again, but keeps none"
+    ]
+
+
+@dataclass(frozen=True)
+class Other(Probe):
+    """Edits its levels into themselves."""
+
+    def edit(self, key, level, changes=5):
+        return level
+
+
+def test_the_teacher_gets_the_games_edits():
+    game = Game("other", Other, SmallAgent, {"tiny": NO_NAME})
+    config = build.configure(game, game.presets["tiny"], {"method": "accel-sp"})
+    assert build.experiment(game, config).teacher.edit == config.environment.edit
+
+
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (["--method", "plr-fsp", "--curriculum.estimate", "expected"], "curriculum.estimate: expected needs"),
+        (["--curriculum.estimate", "best"], "allowed: max, expected, top_mean"),
+        (["--curriculum.optimism", "-1"], "curriculum.optimism"),
+        (["--curriculum.edit-share", "1.5"], "curriculum.edit_share"),
+        (["--curriculum.edits", "0"], "curriculum.edits"),
+        (["--method", "accel-pfsp", "--level", "Cross"], "there is nothing to edit"),
+    ],
+)
+def test_the_command_line_says_so_and_exits_with_2(words, told, tmp_path, capsys):
+    assert cli.run(["train", "lasertag", "--preset", "tiny", "--out", str(tmp_path / "run"), *words]) == 2
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
