@@ -6,6 +6,7 @@ import signal
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("MAESTRO_REPORT", "no")  # of every run: they take as long as the runs
 # Compiled programs are kept in the user's cache: most of the time goes into compiling them.
 os.environ.setdefault("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", f"{os.environ['XDG_CACHE_HOME']}/maestro/tests")

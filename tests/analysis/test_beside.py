@@ -1,9 +1,12 @@
 """Beside the pictures of a film: what each player sees and expects."""
 
+from itertools import pairwise
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from PIL import ImageDraw
 
 from ledger import AGENT, Always, certain
 from maestro.analysis import beside, caption, film
@@ -73,6 +76,22 @@ def test_values_grow_over_time_in_the_colors_of_the_seats():
     assert reach == sorted(reach) and reach[0] > 0 and reach[4] == reach[5] > 3 * reach[0]
     assert not has(charts[-1], BLUE)
     assert of([[np.nan, np.nan]] * 5).chart(3, 300) is None
+
+
+@pytest.mark.parametrize("ends", [(-80.0, 0.1), (-0.1, 80.0), (-12345.6, 0.1), (-1.0, 1.0)])
+def test_labels_of_a_range_lie_neither_upon_each_other_nor_upon_the_lines(ends, monkeypatch):
+    boxes, begins = [], []
+
+    def text(pen, place, told, ink, font, anchor):
+        boxes.append(pen.textbbox(place, told, font, anchor))
+
+    monkeypatch.setattr(ImageDraw.ImageDraw, "text", text)
+    monkeypatch.setattr(ImageDraw.ImageDraw, "line", lambda pen, points, *more: begins.append(points[0][0]))
+    beside.curves(np.zeros((1, 2)), 5, ends, beside.COLORS, 300)
+    boxes.sort(key=lambda box: box[1])
+    assert len(begins) == 3 and len(boxes) == (3 if ends == (-1.0, 1.0) else 2)
+    assert all(above[3] < below[1] for above, below in pairwise(boxes))
+    assert max(right for _, _, right, _ in boxes) < min(begins)
 
 
 def test_the_number_beside_a_name_is_the_value_of_the_state_that_is_shown():

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import imageio.v3 as imageio
@@ -21,10 +22,12 @@ from figure_studies import (
 from maestro import games
 from maestro.analysis import crossplay, figures
 from maestro.analysis.figures import FigureError, Options, panels, style
+from maestro.analysis.figures.gallery import GAP
 from maestro.analysis.figures.hyperparameters import escaped
 from maestro.analysis.figures.matrix import cell
 from maestro.evaluation import level_sets
 from maestro.evaluation.cross_play import Entrant, Play
+from maestro.games import Drawing
 from maestro.methods import METHODS, PAPER_METHODS
 
 BOUND = {"rtol": 1e-9, "atol": 1e-12}
@@ -299,6 +302,18 @@ def test_the_gallery_shows_what_was_served_at_the_start_in_the_middle_and_at_the
     side = shown.shape[0] // 2
     middles = [shown[side // 2 + side * (i // 4), side // 2 + side * (i % 4), 0] for i in range(8)]
     assert middles == [5 * number for number in range(8, 16)]
+
+
+def test_the_gallery_shows_all_of_a_level_where_pictures_show_a_part(study, monkeypatch):
+    def whole(level, scale):
+        return np.full((3 * scale, 3 * scale, 3), 10 * int(level.number), np.uint8)
+
+    game = games.find("figure_studies:DRAWN")
+    monkeypatch.setitem(games._found, game.name, replace(game, draw=Drawing(map=whole)))
+    shown = figures.make("gallery", [study]).picture.axes[-1].get_images()[0].get_array()
+    side = shown.shape[0] // 2
+    assert side == 96 + GAP  # as large as it fits
+    assert [shown[side // 2, side // 2 + side * i, 0] for i in range(4)] == [80, 90, 100, 110]
 
 
 @pytest.mark.parametrize("name", ["emergent", "pairs", "gallery"])

@@ -12,7 +12,7 @@ from maestro.games.racing import GAME
 
 OWN = ["lap_progress", "grass_time", "backwards_time"]
 TRAIN = """train racing --preset tiny --ppo.workers 4 --ppo.rollout-length 32 --ppo.epochs 1
-    --schedule.total-updates 2 --schedule.interval 1 --schedule.warmup 0 --agent.channels 2 2 2 2 2 2
+    --schedule.total-updates 2 --schedule.interval 1 --schedule.warmup 0 --agent.channels 2 2 2 2
     --agent.heads 4 --curriculum.member-buffer-size 8 --evaluation.times 1 --evaluation.levels 2 --out run"""
 FIGURES = ("round-robin", "levels", "one-to-one", "matrix")
 OF_RUNS = ("emergent", "gallery", "pairs", "hyperparameters")

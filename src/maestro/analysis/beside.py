@@ -17,6 +17,7 @@ CHART = 120  # pixels of the values' height
 COLORS = ("#ff3366", "#45b0fc")  # of the seats, for games that say nothing
 ROW = 8  # numbers in a row of a heat map of a vector
 SMALL = 14  # letters
+LETTERS = 2 * SMALL - 4  # of the chart, which is drawn twice as large
 GREY = (130, 130, 135)
 
 
@@ -116,15 +117,19 @@ def curves(
 
     image = Image.new("RGB", (2 * width, 2 * CHART), caption.PAPER)  # twice as large: smooth lines
     paint, (low, high), margin = ImageDraw.Draw(image), ends, 2 * caption.MARGIN
-    left, font = margin + 80, caption.letters(2 * SMALL - 4)
+    font = caption.letters(LETTERS)
+    labels = {value: f"{value:+.1f}" if value else "0" for value in (low, high, 0.0)}
+    left = margin + max(80, 16 + round(max(font.getlength(told) for told in labels.values())))
 
     def place(t: int, value: Any) -> tuple[Any, Any]:
         x = left + (2 * width - margin - left) * t / max(1, steps - 1)
         return x, margin + (2 * CHART - 2 * margin) * (high - value) / (high - low)
 
-    for value in (low, 0.0, high):
+    for value, told in labels.items():
         paint.line([place(0, value), place(max(1, steps - 1), value)], GREY, 2 if value == 0 else 1)
-        paint.text((margin, place(0, value)[1]), f"{value:+.1f}" if value else "0", GREY, font, "lm")
+        apart = abs(place(0, value)[1] - place(0, 0.0)[1])
+        if value == 0 or apart >= LETTERS:  # the label at 0 stays where another would lie upon it
+            paint.text((margin, place(0, value)[1]), told, GREY, font, "lm")
     for seat in range(2):
         points = [place(t, value) for t, value in enumerate(values[:, seat]) if np.isfinite(value)]
         if len(points) > 1:

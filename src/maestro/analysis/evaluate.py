@@ -1,11 +1,13 @@
 """Students against the opponents of a split: shares, returns, and how bad it gets in the worst cells."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from maestro.analysis.crossplay import CrossPlay, Report
+from maestro.analysis.kept import Kept
 from maestro.analysis.standings import against, number
 from maestro.evaluation import table
 from maestro.evaluation.cross_play import cross_play
@@ -15,17 +17,12 @@ from maestro.evaluation.table import Table, select
 HALVES = 2  # of the episodes: worst cells are picked by one, and scored by the other
 
 
-def evaluate(what: CrossPlay, report: Report | None = None) -> tuple[dict[str, Any], Table]:
+def evaluate(
+    what: CrossPlay, report: Report | None = None, kept: Kept | None = None
+) -> tuple[dict[str, Any], Table]:
     """(what there is to tell, the table of games); everyone plays everyone of those that are against them."""
-    halves = [replace(what.play, seed=what.play.seed + i) for i in range(HALVES)]
-    tables = []
-    for i, play in enumerate(halves):
-        blocks = []
-        for block in what.blocks:
-            name = f"{block.name}, half {i + 1} of {HALVES}"
-            told = None if report is None else lambda done, total, name=name: report(name, done, total)
-            blocks.append(cross_play(play, block.a, block.b, block.updates, told))
-        tables.append(table.concatenate(blocks))
+    plays = [replace(what.play, seed=what.play.seed + i) for i in range(HALVES)]
+    tables = [half(replace(what, play=play), i, report, kept or Kept()) for i, play in enumerate(plays)]
     whole = joined(tables)
     who = list(dict.fromkeys(whole["a"].tolist()))
     found = {
@@ -35,6 +32,17 @@ def evaluate(what: CrossPlay, report: Report | None = None) -> tuple[dict[str, A
         "robustness": {name: robust([select(half, a=name) for half in tables]) for name in who},
     }
     return found, whole
+
+
+def half(what: CrossPlay, number: int, report: Report | None, kept: Kept) -> Table:
+    """The games of one half; those of a pair that are kept are not played again."""
+    blocks = []
+    for i, block in enumerate(what.blocks):
+        name = f"{block.name}, half {number + 1} of {HALVES}"
+        told = None if report is None else partial(report, name)
+        played = partial(cross_play, what.play, block.a, block.b, block.updates, told)
+        blocks.append(kept.table(f"{number}-{i:05d}", played))
+    return table.concatenate(blocks)
 
 
 def joined(tables: list[Table]) -> Table:

@@ -20,6 +20,7 @@ COMMANDS = {  # the module maestro.cli.<name>, whose `main(arguments)` runs it
     "landscape": "estimate regret over co-players and levels",
     "figure": "draw the paper's figures from runs and games",
     "video": "film a game with what each player sees and expects",
+    "report": "write one page that shows and explains it all",
     "study": "train, evaluate and draw all that a file lists",
     "theory": "solve small games exactly, and watch the teacher get there",
     "agents": "list the agents that come with the package",

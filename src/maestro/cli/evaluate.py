@@ -18,6 +18,8 @@ from maestro.cli.table import lines, own, width
 from maestro.games import Game
 
 if TYPE_CHECKING:
+    from maestro.analysis.crossplay import CrossPlay
+    from maestro.analysis.kept import Kept
     from maestro.runs.reporter import Reporter
 
 MAX_UPDATES = 1_000_000
@@ -64,7 +66,8 @@ def evaluate(
 
     A split is a fixed set of levels with scripted opponents: tune on `validation`, look at `test` once.
     CVaR is the mean return in the worst tenth of all (level, opponent) cells; cells are picked on one half
-    of the games and scored on the other, as the worst of many noisy cells looks worse than it is.
+    of the games and scored on the other, as the worst of many noisy cells looks worse than it is. If it is
+    interrupted, the same command goes on where it was.
 
     For example:
 
@@ -74,6 +77,9 @@ def evaluate(
 
     maestro evaluate runs/maestro --exploit 200
     """
+    from maestro.analysis import kept
+    from maestro.analysis.crossplay import CrossPlay
+
     found = played_game(game, who)
     if episodes % 2:
         raise Mistake(f"--episodes: {episodes} is odd; worst cases need halves")
@@ -85,12 +91,14 @@ def evaluate(
     use_cache()
     opponents = against or opponents_of(found, split, bool(levels))
     play = play_of(found, who, levels or split, episodes // 2, seed, batch)
-    result, table = measured(found, play, who, opponents, as_json)
-    if out is not None:
-        write_table(out, table)
-    if exploit:
-        with reporting(as_json) as reporter:
-            result["exploitability"] = exploited(game, found, who, exploit, reporter)
+    what = CrossPlay(found.name, play, everyone(found, who), against=everyone(found, opponents)[0])
+    with kept.opened(what) as before:
+        result, table = measured(what, before, as_json)
+        if out is not None:
+            write_table(out, table)
+        if exploit:
+            with reporting(as_json) as reporter:
+                result["exploitability"] = exploited(game, found, who, exploit, reporter)
     return partial(show, result, "levels" if levels else "split", found.shares, as_json)
 
 
@@ -106,16 +114,20 @@ def opponents_of(game: Game, split: str, has_levels: bool) -> tuple[str, ...]:
     return game.splits[split].opponents
 
 
-def measured(game: Game, play: Any, who: tuple[str, ...], opponents: tuple[str, ...], as_json: bool) -> Any:
-    """The games, with progress."""
-    from maestro.analysis.crossplay import CrossPlay
+def measured(what: "CrossPlay", kept: "Kept", as_json: bool) -> Any:
+    """(what was found, the games), with progress; those that are kept are not played again."""
+    from maestro.analysis.evaluate import HALVES
     from maestro.analysis.evaluate import evaluate as play_all
 
-    what = CrossPlay(game.name, play, everyone(game, who), against=everyone(game, opponents)[0])
     with reporting(as_json) as reporter:
-        return play_all(
-            what, lambda name, done, total: reporter.show({"doing": f"{name}, {done:,} of {total:,} games"})
-        )
+
+        def report(name: str, done: int, total: int) -> None:
+            reporter.show({"doing": f"{name}, {done:,} of {total:,} games"})
+
+        if kept.count():
+            parts = HALVES * len(what.blocks)
+            reporter.say(f"goes on: {kept.count()} of {parts} parts were played before it was interrupted")
+        return play_all(what, report, kept)
 
 
 def write_table(out: Path, table: Any) -> None:

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import jax
 from maestro import imports, settings, toml
 from maestro.analysis import curves
 from maestro.analysis.film import film_student
+from maestro.cli import report
 from maestro.cli.arguments import Mistake, refuse, use_cache
 from maestro.cli.origin import Begin, begun, told
 from maestro.cli.output import Errors, clean, say
@@ -51,6 +52,7 @@ class Job:
     wandb: bool = False
     remark: str = ""  # to be said at the start
     begin: Begin | None = None  # what makes the first state, if the run does not begin with nothing
+    page: bool = True  # whether it ends with a report; the cohorts of a study share one
 
     @property
     def typed(self) -> str:
@@ -112,6 +114,7 @@ def launch(
 ) -> None:
     """Train a run to its end, under its lock; if it is stopped, the process ends here, or as `end` says."""
     use_cache()
+    job = replace(job, page=job.page and end is None)
     experiment = built(job)
     if new:
         refuse_too_large(memory.estimate(job.config, experiment))
@@ -182,7 +185,7 @@ def work(
 
 
 def finish(job: Job, folder: RunFolder, experiment: Experiment, state: Cohort, reporter: Reporter) -> None:
-    """Export, compare, draw, film, and say where to look."""
+    """Export, compare, draw, film, report, and say where to look."""
     reporter.show({"doing": "the last comparison"})
     agents = agent_file.save_students(job.config, state, folder.agents)
     most = LAST * job.config.evaluation.levels
@@ -196,6 +199,8 @@ def finish(job: Job, folder: RunFolder, experiment: Experiment, state: Cohort, r
         film_student(folder.path / "film.gif", experiment, job.game.draw, state)
         red = f" ({job.game.draw.seats[0]}: the student)" if job.game.draw.seats else ""
         look_at.insert(0, f"{folder.path / 'film.gif'}  one of its games{red}")
+    if job.page and (page := report.at_the_end(folder.path, reporter)):
+        look_at.insert(0, f"{page}  all of it on one page, for a browser")
     options = f" --game {job.origin}" if job.origin else ""
     players = f"--a {shlex.quote(str(agents[0]))} --b {list(job.game.players)[-1]}"
     look_at.append(f"{program()} duel random{options} {players}")

@@ -38,6 +38,12 @@ class Drawing:
     """Of the seats in pictures, `("#ff3366", "#45b0fc")`: films draw the players' values in them."""
     view: Callable[[Any, int], Any] | None = None
     """(what one player observes, scale) -> uint8 [height, width, 3]; films show a heat map without it."""
+    map: Callable[[Any, int], Any] | None = None
+    """(level, scale) -> uint8 [height, width, 3]: all of a level, where pictures show only a part of it."""
+    scene: Callable[[Any], Any] | None = None
+    """level -> `maestro.envs.scene.Scene`: pages draw it; without it they show `terminal`."""
+    bodies: Callable[[Any, Any], list[tuple[int, float, float, float]]] | None = None
+    """(level, state) -> (kind of body, x, y, angle) of all that moves, upon the level's scene."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,7 @@ class Game:
     splits: Mapping[str, Split] = field(default_factory=dict)  # by their use: validation, test, specialist
     draw: Drawing = Drawing()
     shares: Mapping[str, Share] = field(default_factory=dict)  # by name; what else `info` tells is summed
+    page: Path | None = None  # a folder of scripts with which pages play the game, with its own agents
 
     def __post_init__(self) -> None:
         from maestro.envs.levels import as_json

@@ -1,10 +1,11 @@
 """LaserTag as one value: its rules, the paper's network and presets, players, levels and pictures."""
 
 from dataclasses import replace
+from pathlib import Path
 
 from maestro.agents.conv_lstm import ConvLSTM
 from maestro.config import FAST, PAPER, TINY
-from maestro.envs.lasertag import draw, maps
+from maestro.envs.lasertag import draw, maps, scene
 from maestro.envs.lasertag.game import LaserTag
 from maestro.envs.lasertag.players import PLAYERS
 from maestro.games import Drawing, Game, Split
@@ -27,5 +28,14 @@ GAME = Game(
         "test": Split(maps.TEST, ("hunter",)),
         "specialist": Split(("Ruins", "FourRooms", "Empty", "Corridor-Easy")),
     },
-    draw=Drawing(draw.terminal, draw.draw, ("red", "blue"), ("#ff3366", "#45b0fc"), draw.view),
+    draw=Drawing(
+        terminal=draw.terminal,
+        picture=draw.draw,
+        seats=("red", "blue"),
+        colors=("#ff3366", "#45b0fc"),
+        view=draw.view,
+        scene=scene.scene,
+        bodies=scene.bodies,
+    ),
+    page=Path(draw.__file__).parent / "web",
 )

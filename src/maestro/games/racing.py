@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from maestro.agents.conv_beta import ConvBeta
 from maestro.config import CurriculumConfig, EvaluationConfig, PPOConfig, RunConfig, ScheduleConfig
-from maestro.envs.racing import circuits, draw, text
+from maestro.envs.racing import circuits, draw, scene, text
 from maestro.envs.racing.game import Racing
 from maestro.envs.racing.levels import REPEAT
 from maestro.envs.racing.players import PLAYERS
@@ -66,7 +66,16 @@ GAME = Game(
         "test": Split(circuits.TEST, ("blocker",)),
         "specialist": Split(circuits.SPECIALIST),
     },
-    draw=Drawing(draw.terminal, draw.draw, ("red", "blue"), ("#dc283c", "#285fdc"), draw.view),
+    draw=Drawing(
+        terminal=draw.terminal,
+        picture=draw.draw,
+        seats=("red", "blue"),
+        colors=("#dc283c", "#285fdc"),
+        view=draw.view,
+        map=draw.whole,
+        scene=scene.scene,
+        bodies=scene.bodies,
+    ),
     shares={
         "lap_progress": Share("tiles"),
         "grass_time": Share("grass", REPEAT),

@@ -9,7 +9,7 @@ import pytest
 from rich.text import Text
 
 from maestro.envs.racing import braille, car, track
-from maestro.envs.racing.draw import LINE, ROAD, draw, terminal, view
+from maestro.envs.racing.draw import LINE, ROAD, draw, terminal, view, whole
 from maestro.envs.racing.levels import Level
 from maestro.envs.racing.sheet import COLORS, Sheet, bounds
 
@@ -47,9 +47,19 @@ def test_a_picture_is_a_map_beside_two_close_ups(scale):
     assert picture.shape == (40 * scale, 60 * scale, 3) and picture.dtype == np.uint8
 
 
+def test_the_whole_track_is_the_map_without_cars():
+    track_alone = whole(LEVEL, 8)
+    both = draw(LEVEL, state_of((100, 200)), 8)[:, :320]
+    assert track_alone.shape == both.shape and not any(like(color, track_alone).any() for color in COLORS)
+    changed = np.argwhere((track_alone != both).any(axis=-1))
+    assert 100 < len(changed) < 0.02 * both.size  # where the cars are, and nowhere else
+
+
 def test_a_scale_below_one_is_refused():
     with pytest.raises(ValueError, match="scale: 0 "):
         draw(LEVEL, state_of((100, 200)), 0)
+    with pytest.raises(ValueError, match="scale: 0 "):
+        whole(LEVEL, 0)
 
 
 @pytest.mark.parametrize("tiles", [(100, 200), (300, 50)])

@@ -44,7 +44,7 @@ def served(run: Run, moment: curriculum.Moment) -> tuple[Candidate, int, Sample]
     """(the run's game and environment, updates, what was served then)."""
     try:
         one = entrants.open_run(run.folder.path)
-        if one.game.draw.picture is None:
+        if one.game.draw.picture is None and one.game.draw.map is None:
             raise FigureError(f"{one.game.name} has no pictures of its levels")
         return one, *curriculum.served(run.folder, one.environment, moment)
     except RunError as error:
@@ -82,7 +82,9 @@ def mosaic(pictures: list[np.ndarray]) -> np.ndarray:
 
 
 def picture_of(one: Candidate, level: Any, state: Any) -> np.ndarray:
-    """A state large enough to look at."""
+    """A level large enough to look at: all of it if the game draws that, else the state at its start."""
+    if (whole := one.game.draw.map) is not None:
+        return whole(level, max(1, SIDE // max(whole(level, 1).shape[:2])))
     draw = one.game.draw.picture
     assert draw is not None
     return draw(level, state, max(1, SIDE // max(draw(level, state, 1).shape[:2])))

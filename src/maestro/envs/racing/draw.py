@@ -1,4 +1,4 @@
-"""Pictures of a race: a map with a close-up of each car, what a driver sees, or a map for the terminal."""
+"""Pictures of a race: a map with a close-up of each car, what a driver sees, or a map alone."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -71,6 +71,16 @@ def draw(level: Level, state: Any, scale: int = 8) -> UInt8[np.ndarray, "height 
         _draw_cars(near, state)
         panels.append(_framed(near.shown(), COLORS[seat]))
     return np.concatenate([whole.shown(), np.concatenate(panels, axis=0)], axis=1)
+
+
+def whole(level: Level, scale: int = 8) -> UInt8[np.ndarray, "height width 3"]:
+    """The track alone, from above, 40 x 40 times `scale` pixels."""
+    if scale < 1:
+        raise ValueError(f"scale: {scale} is not a positive number of pixels")
+    road = Road.of(level)
+    sheet = Sheet.around(*bounds(level), MAP * scale)
+    _draw_ground(sheet, level, road, np.zeros((len(road.sides), len(road.tiles)), bool))
+    return sheet.shown()
 
 
 def view(obs: Any, scale: int = 2) -> UInt8[np.ndarray, "height width 3"]:

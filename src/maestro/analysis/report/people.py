@@ -1,0 +1,78 @@
+"""The players behind labels: students of the runs, by the files that their folders keep."""
+
+from typing import Any
+
+from maestro.analysis.figures.source import Run
+from maestro.games import Game
+from maestro.runs import agent_file, crowd, entrants, milestones, players
+from maestro.runs.agent_file import ENDING, AgentError
+from maestro.runs.folder import RunError
+
+
+class People:
+    """Finds players, each read once."""
+
+    def __init__(self, game: Game, runs: list[Run]) -> None:
+        self.game, self.runs = game, runs
+        self.read: dict[Any, Any] = {}
+
+    def run_of(self, label: str) -> Run | None:
+        """The run of a label: its method's, or the one whose folder has that name."""
+        own = [run for run in self.runs if run.label == label]
+        named = [run for run in self.runs if run.folder.path.resolve().name == label]
+        return next(iter(own or named), None)
+
+    def entrant(self, label: str, seeds: dict[str, Any], updates: int) -> Any:
+        """Who took part in games under a label: the first seed's student, or a script; None if unknown."""
+        scripted = {player.name.lower(): player for player in self.game.players.values()}
+        if not any(seeds.values()):
+            return scripted.get(label.lower())
+        run, seed = self.run_of(label), min(map(int, seeds))
+        if run is None:
+            return None
+        path = milestones.path(run.folder, updates, seed) if updates else student(run, seed)
+        return self.load(path, seeds[str(seed)])
+
+    def at(self, run: Run, seed: int, updates: int) -> Any:
+        """A student of a run as it was after so many updates; None if it was not kept."""
+        path = student(run, seed)
+        if updates_of(path) != updates:
+            path = milestones.path(run.folder, updates, seed)
+        return self.load(path)
+
+    def newest(self, run: Run, seed: int) -> tuple[int, Any] | None:
+        """(updates, player) of the newest student of a seed."""
+        try:
+            path, player = crowd.newest(run.folder, self.game, seed)
+        except (RunError, AgentError):
+            return None
+        return updates_of(path) or 0, player
+
+    def load(self, path: Any, digest: str = "") -> Any:
+        """A player by its file, if it is the one that is meant; None if it cannot be read."""
+        if path not in self.read:
+            try:
+                self.read[path] = agent_file.load(path, self.game), entrants.digest_of(path)
+            except AgentError:
+                self.read[path] = None, ""
+        player, own = self.read[path]
+        return player if not digest or digest == own else None
+
+
+def student(run: Run, seed: int) -> Any:
+    """The file of a run's student at the end."""
+    return run.folder.agents / f"student-{seed}{ENDING}"
+
+
+def updates_of(path: Any) -> int | None:
+    """After how many updates a student was written."""
+    try:
+        told = agent_file.read_card(path.with_suffix(".json")).get("updates")
+    except AgentError:
+        return None
+    return told if type(told) is int else None
+
+
+def kept(run: Run) -> list[int]:
+    """The seeds whose students a run has as files, in agents/ or in milestones/."""
+    return players.seeds_of(run.folder) or (run.seeds if milestones.points(run.folder) else [])
