@@ -43,7 +43,8 @@ def draw_coplayers(key: PRNGKeyArray, experiment: Experiment, state: TrainState,
         tried = curriculum.choose_to_try(key, teacher, known)
         if not plan.replay:
             return tried
-        slot = curriculum.choose(key, teacher, known)
+        chosen = teacher.config.try_against == "chosen"
+        slot = tried if chosen else curriculum.choose(key, teacher, known)
         again = curriculum.choose_warm(jax.random.fold_in(key, 0), teacher, known)
         served = jnp.where(curriculum.warm(teacher, known)[slot], slot, again)
         both = plan.new and teacher.apart

@@ -14,10 +14,11 @@ from maestro.analysis.report.people import People
 from maestro.analysis.report.scenes import Scenes
 from maestro.envs.levels import LevelError
 from maestro.evaluation.landscape import Landscape
+from maestro.exploiters import Newcomer
 from maestro.runs import entrants
 
 TRIES = 2  # games of a cell, of which one is shown
-AFTER = re.compile(r"update (\d{1,15})")  # a student or a member, by when it was kept
+AFTER = re.compile(r"(exploiter of )?update (\d{1,15})")  # a student or a member, by when it was kept
 COLUMNS = ["regret", "mean", "95 % from", "to", "seeds"]
 WORDS = {
     "independent": "where the co-player and the level of the highest means meet",
@@ -105,6 +106,6 @@ def record(one: Map, recorder: Recorder) -> None:
 
 
 def kept(people: People, run: Run, seed: int, told: str) -> Any:
-    """Who was kept at `update N`."""
+    """Who was kept at `update N`, or the exploiter of that student."""
     found = AFTER.fullmatch(told)
-    return people.at(run, seed, int(found[1])) if found else None
+    return people.member(run, seed, Newcomer(int(found[2]), bool(found[1]))) if found else None

@@ -3,6 +3,7 @@
 from typing import Any
 
 from maestro.analysis.figures.source import Run
+from maestro.exploiters import Newcomer
 from maestro.games import Game
 from maestro.runs import agent_file, crowd, entrants, milestones, players
 from maestro.runs.agent_file import ENDING, AgentError
@@ -39,6 +40,12 @@ class People:
         if updates_of(path) != updates:
             path = milestones.path(run.folder, updates, seed)
         return self.load(path)
+
+    def member(self, run: Run, seed: int, who: Newcomer) -> Any:
+        """A member of a run's population; None if it was not kept."""
+        if who.exploiter:
+            return self.load(milestones.path(run.folder, who.updates, seed, exploiter=True))
+        return self.at(run, seed, who.updates)
 
     def newest(self, run: Run, seed: int) -> tuple[int, Any] | None:
         """(updates, player) of the newest student of a seed."""

@@ -13,6 +13,7 @@ from maestro.analysis.report.moments import curriculum
 from maestro.analysis.report.numbers import listed, short
 from maestro.analysis.report.scenes import Scenes
 from maestro.config import ScheduleConfig
+from maestro.exploiters import Newcomer
 from maestro.runs import crowd, entrants, lock
 from maestro.runs import folder as run_folder
 from maestro.runs.folder import RunError
@@ -85,11 +86,15 @@ def thinned(curve: Curve) -> tuple[list[int], np.ndarray]:
 
 def members(run: Run, updates: int) -> list[list[dict[str, int]]]:
     """Of each seed the members of its population, and when each has joined."""
+    own = [{"slot": i + 1, "joined": who.updates} for i, who in enumerate(joined(run, updates))]
+    return [own for _ in run.seeds]
+
+
+def joined(run: Run, updates: int) -> list[Newcomer]:
+    """Who has joined the population by then; nobody where they would be too many."""
     schedule = schedule_of(run)
     few = schedule.interval >= 1 and updates / schedule.interval <= MOST
-    joined = crowd.joined_by(schedule, updates) if few else []
-    own = [{"slot": i + 1, "joined": at} for i, at in enumerate(joined)]
-    return [own for _ in run.seeds]
+    return crowd.joined_by(schedule, updates) if few else []
 
 
 def table(own: list[Run], entries: list[dict[str, Any]]) -> dict[str, Any]:

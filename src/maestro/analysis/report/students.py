@@ -9,8 +9,9 @@ from maestro.analysis.figures.source import Run
 from maestro.analysis.report.games import DICE, Recorder
 from maestro.analysis.report.numbers import short
 from maestro.analysis.report.people import kept
-from maestro.analysis.report.runs import members
+from maestro.analysis.report.runs import joined
 from maestro.envs.base import Environment
+from maestro.exploiters import Newcomer
 from maestro.runs import entrants
 
 GAMES = 8  # on generated levels, of the student against each member
@@ -24,13 +25,13 @@ def matrix(run: Run, recorder: Recorder) -> dict[str, Any] | None:
     if seed is None or newest is None:
         return None
     updates, student = newest
-    joined = spread([member["joined"] for member in members(run, updates)[0]])
-    others = {at: player for at in joined if (player := recorder.people.at(run, seed, at)) is not None}
+    known = {who: recorder.people.member(run, seed, who) for who in spread(joined(run, updates))}
+    others = {who: player for who, player in known.items() if player is not None}
     if not others:
         return None
     env = entrants.open_run(run.folder.path, recorder.people.game).environment
     levels = generated(env)
-    names = [f"member of update {at}" for at in others]
+    names = [f"member of {who}" for who in others]
     told = (f"the student (update {updates})", student)
     cells = [meet(env, told, pair, levels, recorder) for pair in zip(names, others.values(), strict=True)]
     unknown = [[None for _ in names]]
@@ -46,10 +47,10 @@ def matrix(run: Run, recorder: Recorder) -> dict[str, Any] | None:
     }
 
 
-def spread(joined: list[int]) -> list[int]:
+def spread(everyone: list[Newcomer]) -> list[Newcomer]:
     """Some of many, the first and the last among them."""
-    places = np.linspace(0, len(joined) - 1, min(MOST, len(joined))).round().astype(int)
-    return [joined[i] for i in np.unique(places)]
+    places = np.linspace(0, len(everyone) - 1, min(MOST, len(everyone))).round().astype(int)
+    return [everyone[i] for i in np.unique(places)]
 
 
 def generated(env: Environment) -> list[tuple[str, Any]]:
