@@ -1,7 +1,10 @@
 """How the tests run: shapes are checked, ranks never promote, on the CPU, one thread per process."""
 
+import gc
 import os
 import signal
+from collections.abc import Iterator
+from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
@@ -36,6 +39,18 @@ LONGEST = (
     *("exploiters", "exploiter_runs"),
     *("rollout", "from", "trainer", "gym", "gym_vector", "views", "wiring", "wiring_books", "wiring_keys"),
 )
+
+# Linux lets a process have 65,530 pieces of memory. Compiled programs take several; one too many crashes it.
+MAPS, MOST_MAPS = Path("/proc/self/maps"), 25_000
+
+
+@pytest.fixture(autouse=True, scope="module")
+def room() -> Iterator[None]:
+    """After a file, let go of compiled programs if there are many."""
+    yield
+    if MAPS.exists() and MAPS.read_bytes().count(b"\n") > MOST_MAPS:
+        jax.clear_caches()
+        gc.collect()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

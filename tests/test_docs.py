@@ -158,6 +158,7 @@ def stopped(*call: str) -> str:
     return errors
 
 
+@pytest.mark.long
 def test_the_game_and_the_method_of_ones_own_do_what_their_page_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     files = write_files(EXTENDING.read_text(), tmp_path)

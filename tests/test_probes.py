@@ -106,6 +106,7 @@ def test_the_best_response_to_a_fixed_coplayer_is_learned() -> None:
     np.testing.assert_allclose(metrics.win_rate[-1, 0, 1], metrics.won[-1, 0], atol=0.1)
 
 
+@pytest.mark.long
 def test_only_memory_recalls_what_is_no_longer_seen() -> None:
     late = {}
     for agent in (SmallAgent, ForgetfulAgent):

@@ -451,6 +451,7 @@ def shown_updates(page):
     return int(texts[3].replace(",", "")) if len(texts) > 3 else -1
 
 
+@pytest.mark.long
 def test_the_page_follows_a_run_while_it_trains_without_being_loaded_again(chromium, tmp_path, processes_end):
     run = tmp_path / "runs" / "one"
     following = start("report", "--live", run, "--game", "probes:RACE", program=REAL)

@@ -133,6 +133,7 @@ def test_students_are_measured_against_opponents_of_ones_choice(capsys, runs, tm
     assert set(table.read(tmp_path / "games.csv")["b"]) == {"random", "dr-sp"}
 
 
+@pytest.mark.long
 def test_a_best_response_is_trained_and_kept(capsys, runs) -> None:
     words = (runs["two"], *GAME, *FEW, "--against", "random", "--exploit", 2, "--json")
     code, out, errors = call(capsys, "evaluate", *words)

@@ -35,6 +35,7 @@ def call(capsys, line):
     return captured.out
 
 
+@pytest.mark.long
 def test_drivers_meet_and_the_games_own_numbers_are_told_and_drawn(capsys):
     line = "crossplay follower idle --game racing --levels short.json --episodes 1 --out games"
     heading, follower, idle, _ = call(capsys, line).splitlines()[1:]

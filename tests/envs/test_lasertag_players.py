@@ -125,6 +125,7 @@ def test_the_wall_follower_walks_all_around_a_room():
     assert cells >= rim
 
 
+@pytest.mark.long
 def test_the_hunter_beats_random_play_clearly_from_either_seat():
     batch = connected_levels(jax.random.key(11), 100)
     first = duel_many(jax.random.key(12), batch, HUNTER, GAME.player("random"))

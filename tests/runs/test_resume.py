@@ -248,6 +248,7 @@ def is_half_written(folder):
     return any(name.endswith(".part") for name in names) or bool(alone)
 
 
+@pytest.mark.long
 def test_four_kills_at_random_moments_lose_nothing(tmp_path):
     kills(tmp_path, 4)
 

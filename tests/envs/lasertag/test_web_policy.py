@@ -79,7 +79,13 @@ def rounded(arrays):
     return {name: array.astype(np.float16).astype(array.dtype) for name, array in arrays.items()}
 
 
-@pytest.mark.parametrize("name", shipped.names("lasertag"))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in ("maestro", "dr-pfsp") else pytest.mark.long)
+        for name in shipped.names("lasertag")
+    ],
+)
 def test_a_shipped_agent_says_the_same_over_whole_games(page, episodes, name):
     agent, params = web_games.shipped_agent(name)
     assert farthest(page, agent, params, episodes if name == "maestro" else episodes[::8]) < CLOSE
