@@ -39,6 +39,7 @@ def test_a_method_of_ones_own_is_trained_and_its_student_played(example, capsys)
     assert said.count("A") + said.count("X") >= len(steps)
 
 
+@pytest.mark.long
 def test_two_methods_are_compared_seed_by_seed(example, capsys):
     example("compare_methods").main([*SMALL, "--seeds", "2", "--games", "6", "--methods", "dr-fsp", "dr-sp"])
     *rows, last = capsys.readouterr().out.strip().splitlines()

@@ -53,6 +53,7 @@ def trained_on(env, method, schedule):
     [("maestro", {}), ("plr-sp", {"sp_train_both": True})],
     ids=["maestro", "both seats"],
 )
+@pytest.mark.long
 def test_training_on_a_tree_equals_training_on_its_numbers(method, schedule):
     (tree, after), (plain, same) = (trained_on(env(), method, schedule) for env in (TreeRace, PlainRace))
     assert tree.agent == plain.agent and after.updates >= 2

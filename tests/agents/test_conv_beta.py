@@ -226,6 +226,7 @@ class Shade(Probe):
         return off[::-1] - off
 
 
+@pytest.mark.long
 def test_where_to_aim_is_learned_from_pictures_with_normalized_rewards_and_shuffled_steps():
     agent = ConvBeta((8, 16), (2, 2), (2, 1), (32,))
     agent = agent.fitted(jax.ShapeDtypeStruct((6, 6, 1), jnp.uint8), Shade.action)

@@ -150,6 +150,7 @@ def test_a_game_of_real_actions_is_sound():
     envs.check(Aim())
 
 
+@pytest.mark.long
 def test_real_numbers_are_learned_to_be_aimed_at_the_target():
     """From the center, 1, which is 1 away from the mean target; a random action is 1.3 away."""
     agent, params, metrics = learned(AIM, 60)
@@ -168,6 +169,7 @@ def test_a_convolution_learns_where_something_is_on_a_grid():
     np.testing.assert_array_equal(chosen, jax.vmap(Spot().place)(ALL_LEVELS)[1] // 2)
 
 
+@pytest.mark.long
 def test_the_lstm_recalls_what_the_mlp_cannot():
     small = {"units": 16, "hidden": 16, "heads": [16]}
     late = {

@@ -70,6 +70,7 @@ def test_sampled_levels_are_files_and_the_seed_decides_them(capsys, tmp_path):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
+@pytest.mark.long
 def test_a_duel_says_who_won_and_films_it(capsys, tmp_path):
     call(capsys, "levels", "show", "Corridor2")
     film = tmp_path / "duel.gif"

@@ -118,6 +118,7 @@ def test_the_game_of_another_run_is_its_own_and_must_be_known_or_typed(capsys, f
     assert code == 2 and "--from: lasertag is lasertag, and the run is of 'race'" in errors
 
 
+@pytest.mark.long
 def test_a_run_that_goes_on_is_trained_to_its_new_end(finished, tmp_path):
     new, more = tmp_path / "new", ["--schedule.total-updates", 6]
     code, out, errors = runs_helpers.call(

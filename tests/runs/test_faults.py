@@ -158,6 +158,7 @@ def test_a_request_during_the_last_comparison_is_heard_at_once(tmp_path):
     assert stop.value.code == 130
 
 
+@pytest.mark.long
 def test_two_requests_abort(tmp_path):
     path = tmp_path / "run"
     process = start(*new_run(path, LONG_RUN), HELD_AT="1", GRACE="inf")
@@ -292,6 +293,7 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("lost", [">&- 2>&-", "| true"], ids=["closed", "gone"])
+@pytest.mark.long
 def test_a_run_goes_on_without_anyone_to_tell(tmp_path, lost):
     path = tmp_path / "run"
     command = [sys.executable, *HELD, *new_run(path, SHORT_RUN)]

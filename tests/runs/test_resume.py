@@ -108,6 +108,7 @@ class Mortal:
                 raise Killed
 
 
+@pytest.mark.long
 def test_dying_before_any_change_of_any_file_makes_no_difference(tmp_path, monkeypatch):
     config = micro("dr-fsp", {"total_updates": 2, "interval": 1}, seeds=1, evaluation={**KEPT, "times": 1})
     monkeypatch.setattr(trainer, "CHUNK_SECONDS", SINGLE)

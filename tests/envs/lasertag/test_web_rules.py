@@ -110,6 +110,7 @@ class Shooter:
         return memory, jax.numpy.where(jax.random.bernoulli(shoot, 0.67), SHOOT, action).astype(np.int32)
 
 
+@pytest.mark.long
 def test_crossfire_in_small_rooms_is_the_same(page):
     keys = jax.random.split(jax.random.key(5), 200)
     levels = jax.jit(jax.vmap(LaserTag(2, 5).sample_level))(keys)

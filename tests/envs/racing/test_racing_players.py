@@ -27,6 +27,7 @@ def generated():
     return jax.jit(jax.vmap(ENV.sample_level))(jax.random.split(jax.random.key(0), 4))
 
 
+@pytest.mark.long
 def test_a_follower_drives_and_an_idle_car_stands(generated):
     result = raced(generated, "follower")
     assert result.outcome.tolist() == [1] * 4
