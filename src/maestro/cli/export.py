@@ -7,7 +7,7 @@ from typing import Annotated
 import tyro
 
 from maestro.cli.arguments import Mistake, make_folder, parse, refuse
-from maestro.cli.options import JsonFlag
+from maestro.cli.options import JsonFlag, OwnOption
 from maestro.cli.output import Errors, say
 from maestro.settings import SettingsError
 
@@ -20,8 +20,8 @@ def main(arguments: list[str]) -> None:
 def export(
     run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")],
     out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")] = None,
-    game: Annotated[str, tyro.conf.arg(metavar="module:NAME", help_behavior_hint="")] = "",
-    method: Annotated[str, tyro.conf.arg(metavar="module:NAME", help_behavior_hint="")] = "",
+    game: OwnOption = "",
+    method: OwnOption = "",
     as_json: JsonFlag = False,
 ) -> None:
     """Write the students of a run's newest checkpoint as safetensors, each with a JSON card.

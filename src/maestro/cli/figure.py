@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from maestro.cli.arguments import Mistake, check_output, find_game, parse, use_cache, writing
-from maestro.cli.options import JsonFlag
+from maestro.cli.options import JsonFlag, OwnOption
 from maestro.cli.output import say
 
 Texts = tuple[str, ...]
@@ -44,7 +44,7 @@ def figure(
     split: Text = "",
     updates: Annotated[int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="")] = None,
     error: Literal["standard-error", "95"] = "standard-error",
-    game: Annotated[str, tyro.conf.arg(metavar="module:NAME", help_behavior_hint="")] = "",
+    game: OwnOption = "",
     as_json: JsonFlag = False,
 ) -> Callable[[], None]:
     """Draw a figure of what is in some folders: runs, cross-plays, landscapes, or whole studies.

@@ -18,7 +18,7 @@ from maestro.cli.arguments import (
     use_cache,
     writing,
 )
-from maestro.cli.options import JsonFlag
+from maestro.cli.options import DiceOption, FolderOption, JsonFlag, OwnOption, SeedOption
 from maestro.cli.output import Errors, say
 from maestro.cli.table import lines, width
 from maestro.settings import SettingsError
@@ -45,16 +45,13 @@ def main(arguments: list[str]) -> None:
 
 def landscape(
     run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")],
-    seed: Annotated[
-        int | None,
-        tyro.conf.arg(metavar="INT", help="Of this seed only; by default of all.", help_behavior_hint=""),
-    ] = None,
+    seed: SeedOption = None,
     levels: Annotated[int, tyro.conf.arg(help="Fresh generated levels of each seed.")] = 16,
     rollouts: Annotated[int, tyro.conf.arg(help="Of each pair, an even number.")] = 8,
-    dice: Annotated[int, tyro.conf.arg(help="The same number gives the same levels and games.")] = 0,
-    out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")] = None,
-    game: Annotated[str, tyro.conf.arg(metavar="module:NAME", help_behavior_hint="")] = "",
-    method: Annotated[str, tyro.conf.arg(metavar="module:NAME", help_behavior_hint="")] = "",
+    dice: DiceOption = 0,
+    out: FolderOption = None,
+    game: OwnOption = "",
+    method: OwnOption = "",
     as_json: JsonFlag = False,
 ) -> Callable[[], None]:
     """Estimate the regret of a run's students against each member of their population on fresh levels.

@@ -16,6 +16,13 @@ HELP = ("-h", "--help")
 JsonFlag = Annotated[
     tyro.conf.FlagCreatePairsOff[bool], tyro.conf.arg(name="json", help="As JSON, for other programs.")
 ]
+OwnOption = Annotated[str, tyro.conf.arg(metavar="module:NAME", help_behavior_hint="")]
+FolderOption = Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")]
+SeedOption = Annotated[
+    int | None,
+    tyro.conf.arg(metavar="INT", help="Of this seed only; by default of all.", help_behavior_hint=""),
+]
+DiceOption = Annotated[int, tyro.conf.arg(help="The same number gives the same levels and games.")]
 
 
 def split(

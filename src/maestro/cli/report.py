@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import tyro
 
 from maestro.cli.arguments import Mistake, check_output, check_range, find_game, parse, use_cache, writing
+from maestro.cli.options import OwnOption
 from maestro.cli.output import say
 from maestro.runs.reporter import Reporter
 
@@ -28,7 +29,7 @@ def report(
     title: Annotated[str, tyro.conf.arg(metavar="TEXT", help_behavior_hint="")] = "",
     methods: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = (),
     games: bool = True,
-    game: Annotated[str, tyro.conf.arg(metavar="module:NAME", help_behavior_hint="")] = "",
+    game: OwnOption = "",
     live: tyro.conf.FlagCreatePairsOff[bool] = False,
     port: Annotated[int, tyro.conf.arg(metavar="INT", help_behavior_hint="")] = 0,
 ) -> Callable[[], None]:

@@ -10,7 +10,7 @@ import tyro
 from maestro import imports, settings
 from maestro.cli.arguments import Mistake, refuse
 from maestro.cli.opening import open_run
-from maestro.cli.options import read_file, split
+from maestro.cli.options import OwnOption, read_file, split
 from maestro.cli.output import say
 from maestro.config import RunConfig
 from maestro.games import Game
@@ -31,9 +31,9 @@ class Options:
 
     run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
     """The folder of the run."""
-    game: Annotated[str, tyro.conf.arg(metavar="module:NAME", help_behavior_hint="")] = ""
+    game: OwnOption = ""
     """Where the run's game is, if it is one of your own."""
-    method: Annotated[str, tyro.conf.arg(metavar="module:NAME", help_behavior_hint="")] = ""
+    method: OwnOption = ""
     """Where the run's method is, if it is one of your own."""
     config: Annotated[str, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = ""
     """Settings that the run is believed to have; differences are refused."""

@@ -11,7 +11,7 @@ import tyro
 
 from maestro import toml
 from maestro.cli.arguments import Mistake, find_game, make_folder, refuse, use_cache
-from maestro.cli.options import find_method
+from maestro.cli.options import OwnOption, find_method
 from maestro.cli.output import say
 from maestro.settings import SettingsError, nearest, shown
 
@@ -47,7 +47,7 @@ class Options:
     """Start nothing that would not fit into so many minutes, and stop in good order when they are over."""
     only: Annotated[Several, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = ()
     """Train this cohort and do nothing else; may be given several times."""
-    game: Annotated[str, tyro.conf.arg(metavar="module:NAME", help_behavior_hint="")] = ""
+    game: OwnOption = ""
     """Where the game is, if it is one of your own."""
     method: Annotated[Several, tyro.conf.arg(metavar="module:NAME", help_behavior_hint="")] = ()
     """Where a method of your own is; may be given several times."""

@@ -18,7 +18,7 @@ from maestro.cli.arguments import (
     use_cache,
     writing,
 )
-from maestro.cli.options import JsonFlag
+from maestro.cli.options import DiceOption, FolderOption, JsonFlag, OwnOption, SeedOption
 from maestro.cli.output import say
 from maestro.cli.progress import reporting
 from maestro.cli.table import lines, width
@@ -38,10 +38,7 @@ def main(arguments: list[str]) -> None:
 
 def true_regret(
     run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")],
-    seed: Annotated[
-        int | None,
-        tyro.conf.arg(metavar="INT", help="Of this seed only; by default of all.", help_behavior_hint=""),
-    ] = None,
+    seed: SeedOption = None,
     members: Annotated[
         Literal["most", "all"],
         tyro.conf.arg(help="Whose levels: of the co-player that was served most, or of each."),
@@ -53,10 +50,10 @@ def true_regret(
         Literal["student", "scratch"], tyro.conf.arg(help="What a best response begins as.")
     ] = "student",
     rollouts: Annotated[int, tyro.conf.arg(help="For fresh estimates on each level, an even number.")] = 8,
-    dice: Annotated[int, tyro.conf.arg(help="The same number gives the same levels and games.")] = 0,
-    out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")] = None,
-    game: Annotated[str, tyro.conf.arg(metavar="module:NAME", help_behavior_hint="")] = "",
-    method: Annotated[str, tyro.conf.arg(metavar="module:NAME", help_behavior_hint="")] = "",
+    dice: DiceOption = 0,
+    out: FolderOption = None,
+    game: OwnOption = "",
+    method: OwnOption = "",
     as_json: JsonFlag = False,
 ) -> Callable[[], None]:
     """Compare the regret that a run has estimated for its stored levels with the true one.
