@@ -116,7 +116,7 @@ ODD_SHARES = [
 @pytest.mark.parametrize("line", ODD.values(), ids=ODD)
 def test_a_line_that_is_odd_is_passed_over(folder, line):
     with folder.metrics.open("a") as file:
-        file.write(line)
+        file.write(f"{line}\n")
     np.testing.assert_array_equal(
         curves.logged(curves.records(folder.metrics), "losses.entropy").updates, [1, 2, 3]
     )

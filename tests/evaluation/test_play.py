@@ -105,6 +105,12 @@ def test_equal_fractions_in_another_order_are_a_draw() -> None:
     np.testing.assert_array_equal(results, np.zeros(64))
 
 
+def test_a_recorded_game_of_equal_fractions_is_a_draw() -> None:
+    record = jax.vmap(lambda level: episode(jax.random.key(0), EqualFractions(), level, *players, STEPS))
+    players = Guesser(0.5), Guesser(0.5)
+    np.testing.assert_array_equal(record(levels(64)).outcome, np.zeros(64))
+
+
 @dataclass(frozen=True)
 class ManyFractions(FirstSeatWins):
     """A thousand steps of which the first seat earns a third each, the second all at once at the end."""

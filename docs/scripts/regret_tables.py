@@ -1,0 +1,111 @@
+"""Write the tables of docs/regret_study.md, made of the runs and games of studies/regret.toml.
+
+python docs/scripts/regret_tables.py runs/regret
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import study_tables
+from study_tables import lines, number, shares, told
+
+from maestro.analysis.curves import logged, records
+from maestro.analysis.standings import against
+from maestro.evaluation import comparison, round_robin, table
+from maestro.runs.folder import RunFolder
+
+study_tables.PAGE = PAGE = Path(__file__).parent.parent / "regret_study.md"
+study_tables.PLACE = study_tables.PLACE.replace("study_tables", "regret_tables")
+OWN, OLD = "maestro", 50  # updates after which a buffer should be half full
+SERVED = {
+    "served score": "replayed.regret",
+    "served games won": "replayed.won",
+    "their steps": "replayed.episode_length",
+    "path": "replayed.levels.shortest_path",
+}
+
+
+def chosen(rows):
+    """[seeds, slots]: how often each was replayed against, of all cycles that replayed."""
+    cycles = np.array([row["cycles"] for row in rows], float)
+    whom = np.array([row.get("replayed_against") or row["chosen"] for row in rows], float)
+    return np.einsum("t,tsp->sp", cycles, whom) / cycles.sum()
+
+
+def joined(metrics, shape):
+    """[seeds, slots]: the first line of the log that has each member, in updates."""
+    found = np.full(shape, np.inf)
+    for row in reversed(metrics):
+        for seed, count in enumerate(row["members"]):
+            found[seed, 1 : 1 + int(count)] = row["updates"]
+    return found
+
+
+def capture(run, end):
+    """Of the second half of the first `end` updates, by name; a value for each seed."""
+    metrics = [row for row in records(RunFolder(run).metrics) if row["updates"] <= end]
+    share = chosen([row for row in metrics if row["updates"] > end / 2])
+    fill, found = np.array(metrics[-1]["buffer_fill"], float), {"largest share": share.max(axis=1)}
+    if fill.shape == share.shape:  # a buffer for each member
+        old = joined(metrics, share.shape) <= end - OLD
+        found["least filled"] = np.where(old, fill, 1.0).min(axis=1)
+    for name, key in SERVED.items():
+        curve = logged(metrics, key)
+        found[name] = np.nanmean(curve.values[curve.updates > end / 2], axis=0)
+    return found
+
+
+def of_seeds(values):
+    """The mean, and the extremes of the seeds."""
+    if values is None:
+        return "one buffer"
+    mean, low, high = (f"{x:.2f}".removeprefix("0") for x in (values.mean(), values.min(), values.max()))
+    return f"{mean} ({low} to {high})"
+
+
+def captures(runs, end):
+    """A row for each cohort."""
+    names = ("largest share", "least filled", "served score", "served games won", "path")
+    rows = [["cohort", *names]]
+    for run in runs:
+        found = capture(run, end)
+        rows.append([f"`{run.name}`", *(of_seeds(found.get(name)) for name in names)])
+    return lines(*rows)
+
+
+def standings(games):
+    """The round robin at both lengths, and how far each is ahead of the paper's method; the best first."""
+    ends = sorted(set(games["updates"].tolist()))
+    cubes = [round_robin.cube(table.select(games, updates=[end])) for end in ends]
+    heads = [head.format(int(end)) for end in ends for head in ("return after {}", "ahead after {}")]
+    rows = []
+    for name in cubes[0].methods:
+        values = [comparison.round_robin_estimate(cube, name) for cube in cubes]
+        ahead = ["" if name == OWN else told(comparison.difference(cube, name, OWN)) for cube in cubes]
+        cells = [text for value, more in zip(values, ahead, strict=True) for text in (told(value), more)]
+        rows.append((values[-1].value, [f"`{name}`", *cells]))
+    return lines(["cohort", *heads], *(row for _, row in sorted(rows, reverse=True)))
+
+
+def scripted(games):
+    """Against the scripted opponents of the validation split, after all updates; intervals over seeds."""
+    rows = [["cohort", "opponent", "return", "95 % interval", "won / drawn / lost"]]
+    for one in against(games):
+        ends = " to ".join(number(one[end]) for end in ("low", "high"))
+        parts = shares(one[kind] for kind in ("won", "drawn", "lost"))
+        rows.append([f"`{one['who']}`", one["against"], number(one["return"]), ends, parts])
+    return lines(rows[0], *sorted(rows[1:], key=lambda row: (row[1], -float(row[2]))))
+
+
+def main():
+    study = Path(sys.argv[1])
+    runs = sorted(path for path in (study / "runs").iterdir() if RunFolder(path).metrics.is_file())
+    games = table.read(study / "crossplay" / "table.csv")
+    found = {f"capture, {end}": captures(runs, end) for end in (500, 1000)}
+    found |= {"round robin": standings(games), "scripted": scripted(table.read(study / "evaluate.csv"))}
+    PAGE.write_text(study_tables.filled(PAGE.read_text(), found))
+
+
+if __name__ == "__main__":
+    main()
