@@ -16,7 +16,7 @@ from maestro import cohort, toml
 from maestro.config import EvaluationConfig
 from maestro.evaluation.opponents import Evaluation, seed_keys
 from maestro.games import Game
-from maestro.runs import build, checkpoint, checkpoints, folder, trainer
+from maestro.runs import agent_file, build, checkpoint, checkpoints, folder, trainer
 from maestro.runs.signals import Signals
 from maestro.runs.trainer import Trainer
 
@@ -166,6 +166,15 @@ def newest(path):
     digests = {name: array["sha256"] for name, array in manifest["arrays"].items()}
     logs = [path / "metrics.jsonl", path / "evaluation.jsonl"]
     return digests, *(log.read_bytes() if log.exists() else b"" for log in logs)
+
+
+def trained_run(path, config, exported=False):
+    """The folder of a run that was trained to its end, if asked for with its students as files."""
+    found = new_folder(path, config)
+    state = QuickTrainer(found, config).run()
+    if exported:
+        agent_file.save_students(config, state, found.agents)
+    return found
 
 
 KEPT = {"keep_students": True, "keep_levels": 5}  # what a run can keep along the way

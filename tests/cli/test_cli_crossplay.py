@@ -11,7 +11,7 @@ from maestro.evaluation import table
 from maestro.runs import agent_file, entrants
 from maestro.runs.folder import RunError
 from probes import RACE
-from runs_helpers import QuickTrainer, micro, new_folder
+from runs_helpers import micro, trained_run
 
 KEPT = {"times": 0, "keep_students": True}
 GAME = ("--game", "probes:RACE")
@@ -31,10 +31,7 @@ def runs(tmp_path_factory):
     base, found = tmp_path_factory.mktemp("runs"), {}
     for name, method, seeds in (("one", "maestro", 2), ("two", "dr-sp", 1)):
         config = micro(method, {"total_updates": 4, "interval": 2}, seeds=seeds, evaluation=KEPT)
-        folder = new_folder(base / name, config)
-        state = QuickTrainer(folder, config).run()
-        agent_file.save_students(config, state, folder.agents)
-        found[name] = folder
+        found[name] = trained_run(base / name, config, exported=True)
     shutil.copytree(base / "one", base / "again")
     return {name: str(folder.path) for name, folder in found.items()} | {"again": str(base / "again")}
 

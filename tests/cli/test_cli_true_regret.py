@@ -7,7 +7,7 @@ import pytest
 
 from maestro import cli
 from maestro.analysis import true_regret
-from runs_helpers import QuickTrainer, micro, new_folder
+from runs_helpers import micro, new_folder, trained_run
 
 CONFIG = micro(seeds=2, seed=5)
 GAME = ("--game", "probes:RACE")
@@ -24,9 +24,7 @@ def call(capsys, *arguments):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """A finished run."""
-    folder = new_folder(tmp_path_factory.mktemp("true") / "run", CONFIG)
-    QuickTrainer(folder, CONFIG).run()
-    return folder.path
+    return trained_run(tmp_path_factory.mktemp("true") / "run", CONFIG).path
 
 
 def refuse(*_):

@@ -11,7 +11,7 @@ from maestro import cli
 from maestro.cli import launch, train
 from maestro.games.lasertag import GAME
 from maestro.runs import build, checkpoints, summary
-from runs_helpers import Listener, QuickTrainer, micro, new_folder, reached
+from runs_helpers import Listener, micro, reached, trained_run
 
 CONFIG = micro("dr-fsp", {"total_updates": 4, "interval": 2}, evaluation={"times": 0})
 
@@ -26,9 +26,7 @@ def call(capsys, *arguments):
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     """A run that was trained, and then killed before anything was exported."""
-    folder = new_folder(tmp_path_factory.mktemp("runs") / "run", CONFIG)
-    QuickTrainer(folder, CONFIG).run()
-    return folder
+    return trained_run(tmp_path_factory.mktemp("runs") / "run", CONFIG)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,8 @@ import pytest
 from ledger import AGENT, certain
 from maestro.envs.base import Discrete
 from maestro.evaluation import best_response, exploitability
-from maestro.evaluation.best_response import Response, against, first_state, trained_to_the_end
+from maestro.evaluation.best_response import Response, first_state, trained_to_the_end
+from maestro.exploiters import against
 from maestro.games import Game
 from maestro.runs import agent_file, exploiters
 from probes import SMALL, Level, Probe, RockPaperScissors, experiment, with_changes

@@ -91,7 +91,7 @@ def test_one_request_stops_in_good_order_and_the_folder_is_free_again(tmp_path):
     again = f"resume with: maestro resume '{path}' --game probes:RACE\n"
     assert errors.endswith(f"stopped at update {status['updates']}; {again}")
     assert status["state"] == "stopped" and status["checkpoint"] == status["updates"] > 0
-    assert (path / "lock").read_text() == str(process.pid) and not lock.is_held(path)
+    assert (path / "lock").read_text().startswith(f"{process.pid} on ") and not lock.is_held(path)
     about = json.loads((path / "about.json").read_text())
     about["sessions"][-1]["versions"]["jax"] = "0.0.1"  # as if another one had been installed since
     (path / "about.json").write_text(json.dumps(about))

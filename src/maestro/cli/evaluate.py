@@ -31,35 +31,44 @@ def main(arguments: list[str]) -> None:
     parse(evaluate, "evaluate", arguments)
 
 
+SplitOption = Annotated[str, tyro.conf.arg(metavar="NAME", help="Its levels and its opponents.")]
+LevelsOption = Annotated[
+    str,
+    tyro.conf.arg(
+        metavar="LEVELS",
+        help="Others than the split's: generated:64, or names with commas between.",
+        help_behavior_hint="",
+    ),
+]
+AgainstOption = Annotated[
+    tuple[str, ...],
+    tyro.conf.arg(
+        metavar="WHO", help="Others than the split's: runs, agents, players.", help_behavior_hint=""
+    ),
+]
+EvenOption = Annotated[
+    int, tyro.conf.arg(help="On each level from each seat: even, as worst cases need halves.")
+]
+ExploitOption = Annotated[
+    int, tyro.conf.arg(help="Also train a best response to each run's first student for so many updates.")
+]
+RollOption = Annotated[int, tyro.conf.arg(help="Of the dice.")]
+TableOption = Annotated[
+    Path | None, tyro.conf.arg(metavar="FILE", help="The games as a .csv.", help_behavior_hint="")
+]
+
+
 def evaluate(
     who: Who,
-    split: Annotated[str, tyro.conf.arg(metavar="NAME", help="Its levels and its opponents.")] = VALIDATION,
-    levels: Annotated[
-        str,
-        tyro.conf.arg(
-            metavar="LEVELS",
-            help="Others than the split's: generated:64, or names with commas between.",
-            help_behavior_hint="",
-        ),
-    ] = "",
-    against: Annotated[
-        tuple[str, ...],
-        tyro.conf.arg(
-            metavar="WHO", help="Others than the split's: runs, agents, players.", help_behavior_hint=""
-        ),
-    ] = (),
-    episodes: Annotated[
-        int, tyro.conf.arg(help="On each level from each seat: even, as worst cases need halves.")
-    ] = 2,
-    exploit: Annotated[
-        int, tyro.conf.arg(help="Also train a best response to each run's first student for so many updates.")
-    ] = 0,
+    split: SplitOption = VALIDATION,
+    levels: LevelsOption = "",
+    against: AgainstOption = (),
+    episodes: EvenOption = 2,
+    exploit: ExploitOption = 0,
     game: PlayedOption = "",
-    seed: Annotated[int, tyro.conf.arg(help="Of the dice.")] = 0,
+    seed: RollOption = 0,
     batch: BatchOption = 0,
-    out: Annotated[
-        Path | None, tyro.conf.arg(metavar="FILE", help="The games as a .csv.", help_behavior_hint="")
-    ] = None,
+    out: TableOption = None,
     as_json: JsonFlag = False,
 ) -> Callable[[], None]:
     """Measure how robust students are: shares and returns against each opponent, and in the worst cells.
@@ -81,13 +90,7 @@ def evaluate(
     from maestro.analysis.crossplay import CrossPlay
 
     found = played_game(game, who)
-    if episodes % 2:
-        raise Mistake(f"--episodes: {episodes} is odd; worst cases need halves")
-    check_range("--exploit", exploit, 0, MAX_UPDATES)
-    if exploit and not any(Path(name).is_dir() for name in who):
-        raise Mistake("--exploit: needs the folder of a run, whose settings a best response is trained with")
-    if out is not None:
-        check_output("--out", out, (".csv",))
+    refuse(who, episodes, exploit, out)
     use_cache()
     opponents = against or opponents_of(found, split, bool(levels))
     play = play_of(found, who, levels or split, episodes // 2, seed, batch)
@@ -100,6 +103,17 @@ def evaluate(
             with reporting(as_json) as reporter:
                 result["exploitability"] = exploited(game, found, who, exploit, reporter)
     return partial(show, result, "levels" if levels else "split", found.shares, as_json)
+
+
+def refuse(who: tuple[str, ...], episodes: int, exploit: int, out: Path | None) -> None:
+    """What cannot be done is told before anything is played."""
+    if episodes % 2:
+        raise Mistake(f"--episodes: {episodes} is odd; worst cases need halves")
+    check_range("--exploit", exploit, 0, MAX_UPDATES)
+    if exploit and not any(Path(name).is_dir() for name in who):
+        raise Mistake("--exploit: needs the folder of a run, whose settings a best response is trained with")
+    if out is not None:
+        check_output("--out", out, (".csv",))
 
 
 def opponents_of(game: Game, split: str, has_levels: bool) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from maestro.runs import agent_file, beginning, build, lock, memory, summary, wo
 from maestro.runs import folder as run_folder
 from maestro.runs.beginning import Beginning
 from maestro.runs.folder import RunError, RunFolder
-from maestro.runs.lock import Locked
+from maestro.runs.lock import InUse, Locked
 from maestro.runs.reporter import Reporter
 from maestro.runs.signals import Signals
 from maestro.runs.trainer import Stopped, Trainer
@@ -39,6 +39,10 @@ from maestro.train import Experiment
 
 LONG = 600.0  # seconds of training without an accelerator that are worth a word
 LAST = 8  # the last comparison is at most so many evaluations long
+
+
+class Taken(Mistake):
+    """Another process works on the run, or has finished it in the meantime."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +127,8 @@ def launch(
     try:
         folder = run_folder.claim(path) if new else RunFolder(path)
         with lock.hold(path), signals or Signals(answer) as signals, Progress() as progress:
+            if not new and run_folder.is_finished(folder, job.config.seeds):
+                raise InUse(f"{path} was finished by another process")
             if new:
                 plant = partial(beginning.plant, folder, job.config, start, progress) if start else None
                 run_folder.begin(folder, job.config, plant)
@@ -132,7 +138,8 @@ def launch(
             except Stopped as stopped:
                 (end or leave)(job, folder, progress, stopped)
     except (Locked, RunError) as error:
-        raise Mistake(f"--out: {error}" if new else str(error)) from None
+        kind = Taken if isinstance(error, InUse) else Mistake
+        raise kind(f"--out: {error}" if new else str(error)) from None
 
 
 def foretell(job: Job, experiment: Experiment, start: Beginning | None, reporter: Reporter) -> None:

@@ -67,8 +67,7 @@ def main(arguments: list[str]) -> None:
 
 def is_finished(folder: RunFolder, config: RunConfig) -> bool:
     """Whether nothing is left to be done of a run, which nobody works on."""
-    trained = run_folder.read_status(folder).get("state") == "finished"
-    return trained and run_folder.is_complete(folder, config.seeds) and not lock.is_held(folder.path)
+    return run_folder.is_finished(folder, config.seeds) and not lock.is_held(folder.path)
 
 
 def refuse_difference(

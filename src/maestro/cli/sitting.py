@@ -10,10 +10,11 @@ import jax
 from maestro.analysis.study import after, pace, pieces
 from maestro.analysis.study.pieces import BEGUN, DONE, NEW, Standing
 from maestro.analysis.study.plan import Study
-from maestro.analysis.study.steps import Step
+from maestro.analysis.study.steps import MADE, Step
 from maestro.cli import launch
 from maestro.cli import study_report as report
 from maestro.cli.arguments import Mistake
+from maestro.cli.making import Making
 from maestro.cli.output import say
 from maestro.cli.progress import Progress
 from maestro.runs import folder as run_folder
@@ -21,7 +22,6 @@ from maestro.runs import lock
 from maestro.runs.deadline import LEFT, Clock, Deadline
 from maestro.runs.folder import RunFolder
 from maestro.runs.lock import Locked
-from maestro.runs.signals import Interrupted
 from maestro.runs.trainer import Stopped
 from maestro.settings import SettingsError
 
@@ -45,6 +45,7 @@ class Sitting:
     clock: Clock = time.monotonic
     failed: dict[str, str] = field(default_factory=dict)  # why, by name
     trained: int = 0  # cohorts that were worked on
+    training: bool = True  # or only what comes after
 
     def standings(self) -> list[Standing]:
         """How far every cohort is that is asked for."""
@@ -57,8 +58,9 @@ class Sitting:
     def run(self) -> int:
         """Do all that is left and fits; returns the exit code."""
         try:
-            self.train()
-            self.make()
+            if self.training:
+                self.train()
+            Making(self.steps(), self.out, self.deadline, self.fail).run(self.done)
             code = 0
         except Stopped as stopped:  # by a signal, or because the time is over
             say(f"maestro: {stopped}; the same command goes on", error=True)
@@ -92,17 +94,21 @@ class Sitting:
         name, config = one.planned.name, one.planned.config
         say(f"cohort {names.index(name) + 1} of {len(names)}: {name}")
         job = launch.Job(self.study.game, config, one.planned.method, self.origin)
-        signals = Deadline(self.until, self.clock, launch.answer)
         try:
-            launch.launch(job, one.folder.path, one.state == NEW, signals, halt)
+            launch.launch(job, one.folder.path, one.state == NEW, self.deadline(), halt)
+        except launch.Taken:
+            return  # another process was quicker: what is free is looked up again
         except Stopped as stopped:
             if stopped.code != FAILED:
                 raise
             self.fail(name, str(stopped))
-        except (Mistake, jax.errors.JaxRuntimeError) as error:
+        except Mistake as error:
+            if one.state == BEGUN or not one.folder.config.exists():  # else another process has begun it
+                self.fail(name, str(error))
+        except jax.errors.JaxRuntimeError as error:
             self.fail(name, str(error))
         else:
-            if not pieces.is_done(one.folder, config.seeds):
+            if not run_folder.is_finished(one.folder, config.seeds):  # whoever holds it now: to tidy up
                 return self.fail(name, f"{one.folder.path} lacks students, or the last comparison")
             self.keep(one)
 
@@ -114,36 +120,23 @@ class Sitting:
     def keep(self, one: Standing) -> None:
         """What is left of a finished cohort is a piece."""
         if not self.study.top.keep_checkpoints:
-            for line in pieces.make_piece(one.folder):
-                say(f"maestro: {line}", error=True)
+            try:
+                for line in pieces.make_piece(one.folder):
+                    say(f"maestro: {line}", error=True)
+            except Locked as error:
+                self.fail(one.planned.name, str(error))
 
     def steps(self) -> list[Step]:
         """What comes after training."""
         return [] if self.only else after.steps(self.study, self.out)
 
-    def make(self) -> None:
-        """Every step whose cohorts are done, and whose sources are there."""
-        done = {one.planned.name for one in self.standings() if one.state == DONE}
-        for step in self.steps():
-            ready = all(c.name in done for c in step.cohorts) and all(path.exists() for path in step.sources)
-            if ready and not step.is_done(self.out):
-                self.make_one(step)
+    def done(self) -> set[str]:
+        """The names of the cohorts that are there."""
+        return {one.planned.name for one in self.standings() if one.state == DONE}
 
-    def make_one(self, step: Step) -> None:
-        """One step, in another thread, so that a signal and the end of the time are heard."""
-        with Deadline(self.until, self.clock, launch.answer) as signals, Progress() as progress:
-            try:
-                if signals.received is not None:
-                    raise Interrupted
-                progress.say(step.name)
-                signals.run(lambda: step.run(self.out, lambda told: progress.show({"doing": told})))
-            except Interrupted:
-                raise Stopped(signals.exit_code, f"stopped before the end of {step.name}") from None
-            except (ValueError, OSError, run_folder.RunError, Locked, jax.errors.JaxRuntimeError) as error:
-                self.fail(step.name, str(error))
-            else:
-                for line in report.result(step):
-                    progress.say(line)
+    def deadline(self) -> Deadline:
+        """What hears signals and the end of the time."""
+        return Deadline(self.until, self.clock, launch.answer)
 
     def left(self) -> tuple[list[Standing], list[Step]]:
         """(cohorts, steps) that are not done."""
@@ -156,8 +149,8 @@ class Sitting:
         if not cohorts and not steps:
             say(f"all is done: {self.out}")
             return code
-        known = pace.paces(self.standings())
-        say("\n".join(["left:", *report.left(cohorts, steps, known, self.failed)]))
+        known, maker = pace.paces(self.standings()), lock.holder(self.out / MADE)
+        say("\n".join(["left:", *report.left(cohorts, steps, known, self.failed, maker)]))
         waiting = [one for one in cohorts if one.planned.name not in self.failed]
         return code or (LEFT if waiting or not self.failed else FAILED)
 

@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,7 +27,8 @@ class Options:
     """Train every cohort that a file lists, let them play, measure them, draw the figures.
 
     What is done is skipped, what was begun goes on: the same command again, after whatever has ended it.
-    The folder of a finished cohort can be copied into the runs/ of the same study elsewhere.
+    Several processes may work on one folder: each takes cohorts that no other holds. Without a folder that
+    they share, each trains a part, and the parts are merged.
 
     Exit codes: 0 all is done, 3 something is left (--minutes), 1 something failed, 2 a mistake.
 
@@ -37,6 +39,10 @@ class Options:
     maestro study studies/first.toml --out runs/first --minutes 9
 
     maestro study studies/first.toml --dry-run
+
+    maestro study studies/first.toml --part 3/8 --out part-3
+
+    maestro study studies/first.toml --out first --merge part-1 part-2 part-3
     """
 
     file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE.toml")]
@@ -47,6 +53,10 @@ class Options:
     """Start nothing that would not fit into so many minutes, and stop in good order when they are over."""
     only: Annotated[Several, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = ()
     """Train this cohort and do nothing else; may be given several times."""
+    part: Annotated[str, tyro.conf.arg(metavar="I/N", help_behavior_hint="")] = ""
+    """Train the cohorts of one of N parts and do nothing else: on each of N machines another one."""
+    merge: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")] = ()
+    """Take in the finished cohorts of these folders; train nothing, and do what comes after."""
     game: OwnOption = ""
     """Where the game is, if it is one of your own."""
     method: Annotated[Several, tyro.conf.arg(metavar="module:NAME", help_behavior_hint="")] = ()
@@ -62,18 +72,34 @@ def main(arguments: list[str]) -> None:
     if not 0 < options.minutes <= DAY * 365:
         raise Mistake(f"--minutes: {options.minutes} is not between 0 and {DAY * 365:,.0f}")
     study, out = opened(options)
+    only = chosen(options, study)
     from maestro.cli.sitting import Sitting
 
     use_cache()
-    sitting = Sitting(study, out, options.only, options.game, began + 60 * options.minutes)
+    until = began + 60 * options.minutes
+    sitting = Sitting(study, out, only, options.game, until, training=not options.merge)
     if options.dry_run:
         return say("\n".join(sitting.overview()))
-    furnish(options, study, out)
-    code = sitting.run()
+    code = sit(options, sitting)
     if code:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         os._exit(code)  # what was given up may still go on in another thread
+
+
+def sit(options: Options, sitting: Any) -> int:
+    """Do what was asked for; returns the exit code."""
+    from maestro.cli import merging
+
+    arrived = merging.arrivals(sitting, options.merge) if options.merge else []
+    furnish(options, sitting.study, sitting.out)
+    if options.part and not sitting.only:
+        count = len(sitting.study.cohorts)
+        say(f"nothing to do: the study has {count} cohort(s), and none is left for part {options.part}")
+        return 0
+    if arrived:
+        merging.take(sitting, arrived)
+    return int(sitting.run())
 
 
 def opened(options: Options) -> tuple[Any, Path]:
@@ -93,11 +119,24 @@ def opened(options: Options) -> tuple[Any, Path]:
     except SettingsError as error:
         raise Mistake(f"{file}: this study cannot be done:\n  " + "\n  ".join(error.problems)) from None
     out = Path(options.out) if options.out else path if path.is_dir() else Path("runs") / file.stem
-    for name in options.only:
-        if name not in [cohort.name for cohort in study.cohorts]:
-            hint = nearest(name, [cohort.name for cohort in study.cohorts])
-            raise Mistake(f"--only: {shown(name)} is no cohort of the study; {hint}")
     return study, out
+
+
+def chosen(options: Options, study: Any) -> tuple[str, ...]:
+    """The names of the cohorts that are to be trained; none are named if all are."""
+    from maestro.analysis.study import parts
+
+    typed = [f"--{name}" for name in ("only", "part", "merge") if getattr(options, name)]
+    if len(typed) > 1:
+        raise Mistake(f"{' and '.join(typed)} exclude each other")
+    names = [cohort.name for cohort in study.cohorts]
+    for name in options.only:
+        if name not in names:
+            raise Mistake(f"--only: {shown(name)} is no cohort of the study; {nearest(name, names)}")
+    try:
+        return parts.part(study, options.part) if options.part else options.only
+    except ValueError as error:
+        raise Mistake(f"--part: {error}") from None
 
 
 def known_game(name: Any) -> Any:
@@ -115,7 +154,7 @@ def known_game(name: Any) -> Any:
 def furnish(options: Options, study: Any, out: Path) -> None:
     """Keep a copy of the file; one by which less or other cohorts were to be trained is refused."""
     from maestro.analysis.study import pieces, plan
-    from maestro.runs.files import write_file
+    from maestro.runs.files import replacing, sync
 
     copy = out / FILE
     source = Path(options.file) / FILE if Path(options.file).is_dir() else Path(options.file)
@@ -127,7 +166,11 @@ def furnish(options: Options, study: Any, out: Path) -> None:
         if changed := pieces.changes(before, study):
             lines = "\n  ".join(changed)
             raise Mistake(f"{out} holds a study with other cohorts; choose another --out:\n  {lines}")
-    elif out.is_dir() and {path.name for path in out.iterdir()} - {"runs"}:
+    elif out.is_dir() and [p for p in out.iterdir() if p.name != "runs" and not p.name.startswith(FILE)]:
         raise Mistake(f"--out: {out} is not empty, and holds no study")
     make_folder("--out", out)
-    write_file(copy, source.read_bytes())
+    content = source.read_bytes()
+    if not copy.exists() or copy.read_bytes() != content:
+        with replacing(copy, f"{FILE}.{uuid.uuid4().hex}") as new:  # others may write theirs at this moment
+            new.write_bytes(content)
+            sync(new)

@@ -32,17 +32,20 @@ def overview(standings: list[Standing], steps: list[Step], out: Path) -> list[st
     return [*lines(rows, width()), *made] + [f"trained for {roughly(spent)} so far"] * (spent > 0)
 
 
-def left(cohorts: list[Standing], steps: list[Step], known: list[Pace], failed: dict[str, str]) -> list[str]:
-    """A line for each thing that is left, with the time that it may take, and why it failed if it did."""
+def left(
+    cohorts: list[Standing], steps: list[Step], known: list[Pace], failed: dict[str, str], maker: str = ""
+) -> list[str]:
+    """A line for each thing that is left: the time that it may take, who is at it, why it failed."""
     device, found = jax.devices()[0].device_kind, []
     why = {name: f"; failed: {reason}" for name, reason in failed.items()}
     for one in cohorts:
         name, need = one.planned.name, pace.seconds(one, known, device)
         made = f" (at update {one.updates} of {one.updates + one.left})" * (one.updates > 0)
         time = f", about {roughly(need)}" if need else ""
-        busy = ", another process works on it" * lock.is_held(one.folder.path)
+        busy = f", {holder} works on it" if (holder := lock.holder(one.folder.path)) else ""
         found.append(f"  {name}{made}{time}{busy}{why.get(name, '')}")
-    return found + [f"  {step.name}{why.get(step.name, '')}" for step in steps]
+    busy = f", {maker} makes what is ready" * bool(maker)
+    return found + [f"  {step.name}{busy}{why.get(step.name, '')}" for step in steps]
 
 
 def result(step: Step) -> list[str]:

@@ -15,8 +15,7 @@ from maestro import cohort
 from maestro.agents.base import Params
 from maestro.cohort import Cohort
 from maestro.evaluation.statistics import finite_mean
-from maestro.exploiters import METHOD as METHOD
-from maestro.exploiters import against as against
+from maestro.exploiters import against
 from maestro.train import Experiment
 
 LENGTH = 32  # cycles in a compiled chunk, at most

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from maestro import cohort, level_buffer, normalizer, population, regret
+from maestro import cohort, exploiters, level_buffer, normalizer, population, regret
 from maestro.agents.base import Params
 from maestro.cohort import Cohort
 from maestro.curriculum import Curriculum
@@ -89,7 +89,7 @@ class Responder:
     """Trains best responses with a budget of updates; compiled once for all levels and members."""
 
     def __init__(self, experiment: Experiment, seed: int, updates: int, start: Start = "student") -> None:
-        self.experiment = best_response.against(experiment, updates)
+        self.experiment = exploiters.against(experiment, updates)
         self.updates = updates
         self.first = jax.jit(lambda state, member: first_state(self.experiment, seed, state, member, start))
         self.chunk: Chunk = jax.jit(

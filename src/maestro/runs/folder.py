@@ -183,6 +183,11 @@ def is_complete(folder: RunFolder, seeds: int) -> bool:
     return len(students) >= seeds and (folder.path / "summary.json").is_file()
 
 
+def is_finished(folder: RunFolder, seeds: int) -> bool:
+    """Whether nothing is left to be done of a run, if nobody works on it."""
+    return read_status(folder).get("state") == "finished" and is_complete(folder, seeds)
+
+
 def list_runs(path: Path, deeper: int = 2) -> tuple[list[RunFolder], list[Path]]:
     """(the run folders at a path, right below it and one deeper; the folders that cannot be looked into)."""
     try:

@@ -2,6 +2,8 @@
 
 import fcntl
 import os
+import platform
+import random
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -12,21 +14,47 @@ class Locked(Exception):
     """Why a folder cannot be worked on."""
 
 
+class InUse(Locked):
+    """Another process works on it."""
+
+
 def hold(folder: Path) -> TextIO:
     """Held while the returned file is open, and given back by the system however the process ends."""
     try:
         file = (folder / "lock").open("a+")
     except OSError as error:
         raise Locked(f"{folder}: cannot be written: {error.strerror}") from None
-    if not taken(file):
-        file.seek(0)
-        holder = file.read().strip() or "unknown"
+    try:
+        free = taken(file)
+    except OSError as error:  # some network file systems have no locks
         file.close()
-        raise Locked(f"{folder} is in use by process {holder}")
-    with suppress(OSError):  # the number only informs; a full disk is found out elsewhere
+        raise Locked(f"{folder}: cannot be locked: {error.strerror}") from None
+    if not free:
+        file.close()
+        raise InUse(f"{folder} is in use by {named(folder)}")
+    with suppress(OSError):  # the name only informs; a full disk is found out elsewhere
         os.ftruncate(file.fileno(), 0)
-        os.write(file.fileno(), str(os.getpid()).encode())
+        os.write(file.fileno(), f"{os.getpid()} on {platform.node()}".encode())
     return file
+
+
+def named(folder: Path) -> str:
+    """Who held the lock last: a number says little where several machines share a folder."""
+    try:
+        with reading(folder) as file:
+            return f"process {file.read(1000).strip() or 'unknown'}"
+    except (OSError, ValueError):
+        return "process unknown"
+
+
+def holder(folder: Path) -> str:
+    """Who works on it; nothing if nobody does."""
+    return named(folder) if is_held(folder) else ""
+
+
+def reading(folder: Path) -> TextIO:
+    """The file of the lock, to look at; a pipe of its name keeps nobody waiting."""
+    return open(folder / "lock", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK))
 
 
 def taken(file: TextIO) -> bool:
@@ -34,13 +62,14 @@ def taken(file: TextIO) -> bool:
     while not locked(file, fcntl.LOCK_EX):
         if not locked(file, fcntl.LOCK_SH):
             return False
-        time.sleep(0.01)
+        fcntl.flock(file, fcntl.LOCK_UN)  # else two who wait would be two who look, for ever
+        time.sleep(random.uniform(0.005, 0.015))
     return True
 
 
 def locked(file: TextIO, kind: int) -> bool:
     """Whether a lock of this kind could be had at once."""
-    with suppress(OSError):
+    with suppress(BlockingIOError, PermissionError):  # the second one over NFS
         fcntl.flock(file, kind | fcntl.LOCK_NB)
         return True
     return False
@@ -49,7 +78,7 @@ def locked(file: TextIO, kind: int) -> bool:
 def is_held(folder: Path) -> bool:
     """Whether a process is working on the run."""
     try:
-        with open(folder / "lock", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as file:
+        with reading(folder) as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             return False
     except BlockingIOError:

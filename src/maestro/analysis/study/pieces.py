@@ -1,6 +1,7 @@
 """The run folders of a study: what is done, what was begun, what does not belong; finished ones as pieces."""
 
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from maestro.config import RunConfig
 from maestro.runs import build, checkpoints, lock
 from maestro.runs import folder as run_folder
 from maestro.runs.folder import RunError, RunFolder
+from maestro.runs.lock import InUse
 from maestro.settings import SettingsError
 
 NEW, BEGUN, DONE = "new", "begun", "done"
@@ -47,8 +49,7 @@ def standings(study: Study, out: Path) -> list[Standing]:
 
 def standing(study: Study, planned: Planned, folder: RunFolder) -> Standing:
     """How far a cohort is; `RunError` if its folder holds something else."""
-    if not folder.config.exists():
-        run_folder.refuse_used(folder)
+    if not begun(folder):
         return Standing(planned, folder, NEW)
     different = settings.difference(config_of(study, planned, folder), planned.config)
     if different:
@@ -56,11 +57,33 @@ def standing(study: Study, planned: Planned, folder: RunFolder) -> Standing:
         raise RunError(f"{folder.path}: its settings are not those of the study:\n    {lines}")
     if is_done(folder, planned.config.seeds):
         return Standing(planned, folder, DONE, planned.config.schedule.total_updates)
-    saved = checkpoints.found(folder.checkpoints)
-    status = run_folder.read_status(folder)
-    if not saved and status.get("state") == "finished":
-        raise RunError(f"{folder.path}: a piece that is not whole; copy it again, or remove it")
+    saved: list[Path] = []
+    with suppress(FileNotFoundError):  # another process makes a piece of it now
+        saved = checkpoints.found(folder.checkpoints)
+    if not saved and run_folder.read_status(folder).get("state") == "finished":
+        return ended(planned, folder)
     return Standing(planned, folder, BEGUN, checkpoints.updates_of(saved[-1]) if saved else 0)
+
+
+def begun(folder: RunFolder) -> bool:
+    """Whether a folder holds a run, which another process may begin at this moment."""
+    if not folder.config.exists():
+        try:
+            run_folder.refuse_used(folder)
+        except RunError:
+            if not folder.config.exists():
+                raise
+    return folder.config.exists()
+
+
+def ended(planned: Planned, folder: RunFolder) -> Standing:
+    """A finished cohort without checkpoints: a piece, unless another process is at it."""
+    total = planned.config.schedule.total_updates
+    if lock.is_held(folder.path):
+        return Standing(planned, folder, BEGUN, total)
+    if run_folder.is_complete(folder, planned.config.seeds):
+        return Standing(planned, folder, DONE, total)
+    raise RunError(f"{folder.path}: a piece that is not whole; copy it again, or remove it")
 
 
 def config_of(study: Study, planned: Planned, folder: RunFolder) -> RunConfig:
@@ -76,14 +99,14 @@ def config_of(study: Study, planned: Planned, folder: RunFolder) -> RunConfig:
 
 def is_done(folder: RunFolder, seeds: int) -> bool:
     """Whether all that a cohort leaves is there."""
-    finished = run_folder.read_status(folder).get("state") == "finished"
-    return finished and run_folder.is_complete(folder, seeds) and not lock.is_held(folder.path)
+    return run_folder.is_finished(folder, seeds) and not lock.is_held(folder.path)
 
 
 def make_piece(folder: RunFolder) -> list[str]:
     """Remove the checkpoints of a finished run; returns what is too large for a piece, a line each."""
-    if folder.checkpoints.exists():
-        shutil.rmtree(folder.checkpoints)
+    with suppress(InUse), lock.hold(folder.path):  # in use: another process makes the piece
+        if folder.checkpoints.exists():
+            shutil.rmtree(folder.checkpoints)
     files = sorted(path for path in folder.path.rglob("*") if path.is_file())
     return [
         f"{path}: {size / 1e6:.1f} MB; files of a piece have at most {MAX_BYTES // 1_000_000}"

@@ -16,6 +16,7 @@ from maestro.runs import agent_file
 from maestro.runs.files import write_file
 from maestro.runs.folder import RunFolder
 
+MADE = "made"  # the folder that says so; whoever makes something holds its lock
 Report = Callable[[str], None]  # what is being done
 
 
@@ -43,7 +44,7 @@ class Step:
 
     def record(self, out: Path) -> Path:
         """The file that says what it was made of."""
-        return out / "made" / ("-".join(self.folder.relative_to(out).parts) + ".json")
+        return out / MADE / ("-".join(self.folder.relative_to(out).parts) + ".json")
 
     def is_done(self, out: Path) -> bool:
         """Whether the result is there, made of what there is now."""
