@@ -33,7 +33,7 @@ LONGEST = (
     *("resume", "faults", "methods", "probes", "examples", "docs", "train", "versions", "digests"),
     *("beginning", "games", "ready_agents", "evaluation", "checkpoint", "observations", "contract", "ppo"),
     *("racing_methods", "racing_commands", "racing_properties", "racing_views"),
-    *("racing_game", "theory_loop", "racing_kernel", "normalizer", "conv_beta"),
+    *("racing_game", "theory_loop", "racing_kernel", "racing_frames", "normalizer", "conv_beta"),
     *("racing_collision", "racing_view", "racing_levels"),
     *("cli_crossplay", "cross_play", "figures", "milestones", "served", "study", "landscape"),
     *("exploiters", "exploiter_runs"),

@@ -36,7 +36,7 @@ def compiler() -> str:
 
 @dataclass(frozen=True)
 class Library:
-    """One file of kernels."""
+    """One file of kernels, with the `.cuh` files in its folder and below."""
 
     source: Path
     architecture: str  # of the GPU, as in sm_90a
@@ -61,9 +61,10 @@ class Library:
     def digest(self, nvcc: str) -> str:
         """What a library depends on: its sources, how it is compiled, and the headers of XLA."""
         version = subprocess.run([nvcc, "--version"], capture_output=True, timeout=LONGEST).stdout
-        sources = [SHARED.read_bytes(), self.source.read_bytes()]
-        parts = [*sources, " ".join(self.flags).encode(), version, jax.__version__.encode()]
-        return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+        parts = sorted(self.source.parent.rglob("*.cuh"))  # a source may include them
+        sources = [path.read_bytes() for path in (SHARED, self.source, *parts)]
+        all_of_it = [*sources, " ".join(self.flags).encode(), version, jax.__version__.encode()]
+        return hashlib.sha256(b"\0".join(all_of_it)).hexdigest()[:16]
 
     def compile_to(self, path: Path, nvcc: str) -> None:
         """Compile beside the place and move it there, so that nobody ever loads half of it."""

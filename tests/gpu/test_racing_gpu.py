@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from maestro.envs.racing import collision, impulse, kernel, manifold, track, view
-from maestro.envs.racing.game import Racing
+from maestro.envs.racing.game import Ground, Progress, Racing, controls
 from oracles import racing_cars
+from oracles.racing_situations import situations
 
 pytestmark = pytest.mark.gpu
 
@@ -63,6 +64,45 @@ def test_pictures_are_those_of_the_portable_form():
     portable, fast = jax.tree.map(np.asarray, both(jax.random.split(jax.random.key(0), 256), turns))
     assert len(np.unique(portable.reshape(-1, 3), axis=0)) >= 8
     assert (portable != fast).any(axis=-1).mean() < 1e-5  # rounded differently at an edge
+
+
+def decision(form, games):
+    """The progress of one decision, its frames one after the other or by the kernel."""
+    env, none = Racing(), jnp.zeros(2)
+
+    @jax.jit
+    @jax.vmap
+    def one(level, state, actions, first):
+        start = Progress(state, jnp.bool_(False), none, none, none, none, none)
+        return env.played(Ground.of(level), start, controls(actions), first)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(kernel.VARIABLE, form)
+        return jax.tree.map(np.asarray, one(*games))
+
+
+def happened(end):
+    """Everything of a progress that is exact, a row for each game."""
+    state = end.state
+    exact = state.touching, state.visited, state.frame, state.astray, end.over, end.grass, end.backwards
+    return np.concatenate([part.reshape(len(end.over), -1) for part in exact], axis=1)
+
+
+def test_the_frames_of_a_decision_are_those_of_the_portable_form():
+    games = situations(2048, 1)
+    portable, fast, again = (decision(form, games) for form in ("portable", "", ""))
+    jax.tree.map(np.testing.assert_array_equal, fast, again)
+    place = np.asarray(games[1].cars.position)
+    free = np.linalg.norm(place[:, 0] - place[:, 1], axis=1) > 40  # cannot meet within a decision
+    equal = (happened(fast) == happened(portable)).all(axis=1)
+    assert 0.1 < free.mean() < 0.5 and equal[free].mean() > 0.995 and equal.mean() > 0.98
+    for kept in ("position", "heading", "velocity", "steer", "omega"):
+        mine, other = (getattr(end.state.cars, kept).reshape(len(equal), -1) for end in (fast, portable))
+        off = np.abs(mine - other).max(axis=1)
+        alone = off[free & equal]
+        assert alone.max() < 1e-2 and np.quantile(alone, 0.99) < 5e-4 and np.quantile(off, 0.8) < 1e-3
+    np.testing.assert_allclose(fast.reward[equal], portable.reward[equal], atol=1e-3)
+    assert portable.over.mean() > 0.03
 
 
 def test_repeats_are_equal_to_the_bit():

@@ -1,10 +1,7 @@
 """Racing's CUDA kernels, run on a CPU by an emulated GPU, compute what their portable forms do."""
 
-import ctypes
 import logging
-import shutil
-import subprocess
-from pathlib import Path
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -14,35 +11,16 @@ import pytest
 from maestro import native
 from maestro.envs.racing import collision, impulse, kernel, manifold, track, view
 from maestro.envs.racing.game import Racing
-from maestro.envs.racing.levels import Level
+from oracles import racing_kernel
 from oracles.racing_cars import thrown
+from oracles.racing_situations import tracks
 
-ORACLES = Path(__file__).parents[2] / "oracles"
 NOTHING = jnp.zeros((2, 84, 84, 3), jnp.uint8)
-PARTS = ("constexpr unsigned ALL", "// ---- what XLA calls")
 
 
-@pytest.fixture(scope="module")
-def emulated(tmp_path_factory):
-    """The kernels as functions of arrays: (name, inputs, output's shape and kind, sizes or facts)."""
-    if not shutil.which("g++"):
-        pytest.skip("g++ is not installed")
-    folder, source = tmp_path_factory.mktemp("kernel"), kernel.SOURCE.read_text()
-    begin, end = (source.index(part) for part in PARTS)
-    code = [(ORACLES / "gpu.h").read_text(), source[begin:end], (ORACLES / "racing_kernel.cpp").read_text()]
-    (folder / "kernel.cpp").write_text("\n".join(code))
-    command = ["g++", "-O2", "-std=c++20", "-shared", "-fPIC", "-w", "-o", "kernel.so", "kernel.cpp"]
-    subprocess.run(command, cwd=folder, check=True)
-    library = ctypes.CDLL(str(folder / "kernel.so"))
-
-    def run(name, inputs, shape, kind, *rest):
-        arrays = [np.ascontiguousarray(x) for x in (*inputs, np.zeros(shape, kind))]
-        rest = [np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x for x in rest]
-        given = [x.ctypes.data_as(ctypes.c_void_p) if isinstance(x, np.ndarray) else x for x in arrays + rest]
-        getattr(library, name)(*given)
-        return arrays[-1]
-
-    return run
+def emulated(name, inputs, shape, kind, *rest):
+    """A kernel's only result: (name, inputs, result's shape and kind, sizes or facts)."""
+    return racing_kernel.run(name, inputs, [np.zeros(shape, kind)], *rest)[0]
 
 
 @jax.jit
@@ -56,7 +34,7 @@ def touched(cars, blur):
     return pairs, before, touch.gap, *solved, impulse.separate(pairs, touch.gap)
 
 
-def test_impulses_and_shifts_are_those_of_the_portable_form(emulated):
+def test_impulses_and_shifts_are_those_of_the_portable_form():
     number, generator = 101, np.random.default_rng(20)
     blur = 1 + generator.normal(0, 1e-7, (number, 6, 5, 14))
     found = jax.tree.map(np.asarray, touched(thrown(generator, number), jnp.asarray(blur, jnp.float32)))
@@ -90,16 +68,7 @@ def seen(key, level, turn, visited):
     return given, view.both(*scene)
 
 
-def tracks(number: int) -> Level:
-    """Random ones, and last a ring that nearly fills its field."""
-    keys = jax.random.split(jax.random.key(5), number)
-    levels = jax.vmap(Racing().sample_level)(keys)
-    angle = jnp.linspace(0, 2 * jnp.pi, 468, endpoint=False)
-    ring = Level(40 * jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=1), jnp.float32(50), jnp.int32(100))
-    return jax.tree.map(lambda all, one: all.at[-1].set(one), levels, ring)
-
-
-def test_pictures_are_those_of_the_portable_form(emulated):
+def test_pictures_are_those_of_the_portable_form():
     number, generator = 16, np.random.default_rng(21)
     turns = jnp.asarray(generator.uniform(-2, 2, (number, 2)), jnp.float32)
     visited = jnp.asarray(generator.random((number, 468)) < 0.5)
@@ -120,9 +89,22 @@ def test_the_source_has_what_is_registered_and_the_same_sizes():
     source = kernel.SOURCE.read_text()
     for _, symbol in kernel.SYMBOLS:
         assert f"MAESTRO_KERNEL({symbol}," in source
-    assert f"constexpr int PAIRS = {manifold.PAIRS}, ROWS = 5, LANES = 14, WHEELS = 8;" in source
+    parts = {path.stem: path.read_text() for path in (kernel.SOURCE.parent / "kernels").glob("*.cuh")}
+    sizes = f"constexpr int PAIRS = {manifold.PAIRS}, ROWS = 5, LANES = 14, WHEELS = 8;"
     codes = f"constexpr int BLACK = {view.BLACK}, LIGHT = {view.LIGHT}, COLORS = {len(view.COLORS)};"
-    assert codes in source and f"constexpr int FACTS = {len(kernel.FACTS)};" in source
+    assert sizes in parts["impulses"] and codes in parts["pictures"]
+    assert f"constexpr int FACTS = {len(kernel.FACTS)};" in parts["impulses"]
+
+
+def test_a_library_is_another_if_a_part_of_its_source_is(tmp_path):
+    (tmp_path / "parts").mkdir()
+    source, part = tmp_path / "all.cu", tmp_path / "parts" / "one.cuh"
+    source.write_text('#include "parts/one.cuh"')
+    digests = []
+    for text in ("int a;", "int b;", "int a;"):
+        part.write_text(text)
+        digests.append(native.Library(source, "90", ()).digest(sys.executable))
+    assert digests[0] == digests[2] != digests[1]
 
 
 def test_a_cpu_needs_no_kernels():

@@ -5,12 +5,13 @@ from typing import Annotated
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax.struct import PyTreeNode
 from jaxtyping import Array, Bool, Float, PRNGKeyArray, UInt8
 
 from maestro.config import Range
 from maestro.envs.base import Box, Info
-from maestro.envs.racing import car, collision, contact, levels, place, track, view
+from maestro.envs.racing import car, collision, contact, frames, levels, place, track, view
 from maestro.envs.racing.car import Car
 from maestro.envs.racing.levels import REPEAT, Level
 from maestro.trees import Leaf, Tree
@@ -144,17 +145,25 @@ class Racing:
         unseen = state.replace(seen=())  # pictures wait outside of the loop
         start = Progress(unseen, jnp.bool_(False), none, none, none, none, none)
 
-        def frame(now: Progress, _: None) -> tuple[Progress, None]:
-            over = now.over | (now.state.frame >= level.frames)
-            after = self.frame(ground, now, controls(actions), first)
-            return jax.tree.map(lambda old, new: jnp.where(over, old, new), now, after), None
-
-        end, _ = jax.lax.scan(frame, start, length=REPEAT)
+        end = self.played(ground, start, controls(actions), first)
         picture = observe(ground, end.state)
         obs = jnp.concatenate([state.seen, picture], axis=-1)
         truncated = (end.state.frame >= level.frames) & ~end.over
         info = {"score": end.score, "tiles": end.tiles, "grass": end.grass, "backwards": end.backwards}
         return end.state.replace(seen=obs[..., CHANNELS:]), obs, end.reward, end.over, truncated, info
+
+    def played(self, ground: Ground, start: Progress, actions: Array, first: Array) -> Progress:
+        """All frames of a decision, one after the other, or all by one kernel where there is a GPU for it."""
+        if frames.held(ground.road.beta.shape[0]):
+            rules = (LAP, COST, LOST, self.grass_penalty, self.backwards_penalty, self.most_astray)
+            return frames.played(ground, start, actions, first, np.array(rules))
+
+        def frame(now: Progress, _: None) -> tuple[Progress, None]:
+            over = now.over | (now.state.frame >= ground.level.frames)
+            after = self.frame(ground, now, actions, first)
+            return jax.tree.map(lambda old, new: jnp.where(over, old, new), now, after), None
+
+        return jax.lax.scan(frame, start, length=REPEAT)[0]
 
     def frame(self, ground: Ground, now: Progress, actions: Array, first: Array) -> Progress:
         """One fiftieth of a second; wheels are on the road, and tiles are reached, where a frame began."""

@@ -1,4 +1,4 @@
-"""What `impulse` and `view` compute, as kernels for NVIDIA GPUs: `kernel.cu`, through XLA.
+"""What `impulse`, `game` and `view` compute, as kernels for NVIDIA GPUs: `kernel.cu`, through XLA.
 
 $MAESTRO_RACING=portable leaves them out. Where they cannot be built, a warning says why, once.
 """
@@ -20,7 +20,11 @@ from maestro.envs.racing.raster import SIDE
 
 VARIABLE = "MAESTRO_RACING"
 SOLVE, SEPARATE, PICTURES = "maestro_racing_solve", "maestro_racing_separate", "maestro_racing_pictures"
-SYMBOLS = ((SOLVE, "RacingSolve"), (SEPARATE, "RacingSeparate"), (PICTURES, "RacingPictures"))
+FRAMES = "maestro_racing_frames"
+SYMBOLS = (
+    *((SOLVE, "RacingSolve"), (SEPARATE, "RacingSeparate")),
+    *((PICTURES, "RacingPictures"), (FRAMES, "RacingFrames")),
+)
 SOURCE = Path(__file__).with_name("kernel.cu")
 _i = impulse
 _turns = (_i.SWEEPS, _i.TURNS, _i.BOX2D_TURNS)
@@ -69,6 +73,19 @@ def solve(pairs: impulse.Pairs, before: Float[Array, "14"]) -> Float[Array, "14"
 def separate(pairs: impulse.Pairs, gap: Float[Array, "K 2"]) -> Float[Array, "14"]:
     """How both cars are shifted out of each other."""
     return call(SEPARATE, (14,), jnp.float32)(pairs.rows, pairs.active, gap, facts=FACTS)
+
+
+def frames(inputs: tuple[Array, ...], tiles: int, facts: dict[str, np.ndarray]) -> tuple[Array, ...]:
+    """What the frames of a decision lead to: cars, wheels on the road, tiles visited, counts, totals."""
+    shapes = (
+        ((2, 28), jnp.float32),
+        ((2, 4), bool),
+        ((2, tiles), bool),
+        ((4,), jnp.int32),
+        ((5, 2), jnp.float32),
+    )
+    results = [jax.ShapeDtypeStruct(shape, kind) for shape, kind in shapes]
+    return tuple(jax.ffi.ffi_call(FRAMES, results, vmap_method="broadcast_all")(*inputs, **facts))
 
 
 def pictures(
