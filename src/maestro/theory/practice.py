@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from maestro import curriculum, population
 from maestro.config import CurriculumConfig
-from maestro.curriculum import Curriculum, Teacher
+from maestro.curriculum import Curriculum, Task, Teacher
 from maestro.level_buffer import Played
 from maestro.methods import METHODS
 from maestro.theory import learner
@@ -24,6 +24,34 @@ CONFIG = CurriculumConfig(playlist=1, member_buffer_size=3)
 
 State = tuple[Curriculum, Learner]
 Newcomer = Callable[[Tabular, Learner], Float[Array, "L B"]]  # a co-player's actions on each level
+Told = tuple[Played, Float[Array, "T 2"]]  # what the teacher is told: scores, and results of games
+Scoring = Callable[[PRNGKeyArray, Teacher, Curriculum, Task, Array, Array, Array], Told]
+
+
+def known_regrets(
+    key: PRNGKeyArray,
+    teacher: Teacher,
+    curriculum: Curriculum,
+    task: Task,
+    mine: Float[Array, "Q 2 A"],
+    gained: Float[Array, "Q 2 A"],
+    trains: Array,
+) -> Told:
+    """Exact scores of the new and the replayed levels; the latter count only if the buffer was warm.
+
+    `mine` is how likely each action is, `gained` what it gets.
+    """
+    del key, teacher, curriculum, task
+    took_place = jnp.broadcast_to(jnp.stack([jnp.bool_(True), trains]), mine.shape[:2])
+    best = gained.max(axis=-1)
+    score = jnp.sum(mine * (best[..., None] - gained), axis=-1)
+    found = Played(
+        score=jnp.where(took_place, score, 0.0),
+        episodes=took_place.astype(jnp.int32),
+        best_return=jnp.where(took_place, best, -jnp.inf),
+        started=took_place,
+    )
+    return found, jnp.full((1, 2), jnp.nan)
 
 
 @dataclass(frozen=True)
@@ -35,6 +63,7 @@ class Plan:
     interval: int = 1  # steps between two who join
     learns: bool = True
     config: CurriculumConfig = CONFIG
+    scoring: Scoring = known_regrets
 
     def teacher(self, levels: int, coplayers: int) -> Teacher:
         """The package's teacher of MAESTRO, with a generator that draws any level alike."""
@@ -48,7 +77,7 @@ class Outcome(PyTreeNode):
 
     student: Leaf  # [L, A]; the average policy
     worst: Leaf  # [T]; its highest regret after each step
-    level: Leaf  # int [T]; the level replayed
+    level: Leaf  # int [T]; the level replayed, of several the first
     coplayer: Leaf  # int [T]; the slot of the co-player
     trained: Leaf  # bool [T]; whether the student learned: its co-player's buffer was warm
     curriculum: Curriculum  # what the teacher knows at the end
@@ -93,33 +122,26 @@ def first_members(plan: Plan, game: Tabular, who: Int[Array, ""], student: Learn
 def cycle(
     plan: Plan, teacher: Teacher, game: Tabular, who: Int[Array, ""], state: State, turn: tuple[Array, Array]
 ) -> tuple[State, tuple[Array, ...]]:
-    """Algorithm 1 once: a new level is tried and a stored one replayed, and only that one is learned from."""
+    """Algorithm 1 once: new levels are tried and stored ones replayed, and only these are learned from."""
     known, student = state
     (choose_key, ask_key), number = jax.random.split(turn[0]), turn[1]
     slot = curriculum.choose(choose_key, teacher, known)
     trains = curriculum.warm(teacher, known)[slot]
     task = curriculum.ask(ask_key, teacher, known, slot, new=True, replay=True)
-    levels = task.levels[0]  # the new one, the replayed one
+    levels = task.levels  # [Q, 2]; the new one, the replayed ones
     coplayer = population.member(known.population, slot)
-    gained = jnp.einsum("nab,nb->na", game.payoff[levels], coplayer[levels])
-    shortfall = gained.max(axis=1, keepdims=True) - gained
-    score = jnp.sum(learner.policy(student)[game.sees[levels]] * shortfall, axis=1)
-    known = curriculum.tell(teacher, known, task, played(score, gained, trains), jnp.full((1, 2), jnp.nan))
-    scale = game.payoff.max() - game.payoff.min()
-    learned = learner.update(student, game.sees[levels[1]], shortfall[1] / scale, trains & plan.learns)
+    gained = jnp.einsum("qnab,qnb->qna", game.payoff[levels], coplayer[levels])
+    mine = learner.policy(student)[game.sees[levels]]
+    dice = jax.random.fold_in(turn[0], 2)
+    known = curriculum.tell(
+        teacher, known, task, *plan.scoring(dice, teacher, known, task, mine, gained, trains)
+    )
+    shortfall = (gained.max(axis=-1, keepdims=True) - gained) / (game.payoff.max() - game.payoff.min())
+    for entry in range(len(levels)):
+        seen = game.sees[levels[entry, 1]]
+        student = learner.update(student, seen, shortfall[entry, 1], trains & plan.learns)
     if plan.newcomers:
         due = (number + 1) % plan.interval == 0
-        known = curriculum.join(known, jax.lax.switch(who, plan.newcomers, game, learned), due)
-    worst = regrets(game.payoff, game.sees, learned.average).max()
-    return (known, learned), (worst, levels[1], slot, trains)
-
-
-def played(score: Float[Array, "2"], gained: Float[Array, "2 A"], trains: Array) -> Played:
-    """One episode on each of the two levels; on the second only if the buffer was warm."""
-    took_place = jnp.stack([jnp.bool_(True), trains])[None]
-    return Played(
-        score=jnp.where(took_place, score[None], 0.0),
-        episodes=took_place.astype(jnp.int32),
-        best_return=jnp.where(took_place, gained.max(axis=1)[None], -jnp.inf),
-        started=took_place,
-    )
+        known = curriculum.join(known, jax.lax.switch(who, plan.newcomers, game, student), due)
+    worst = regrets(game.payoff, game.sees, student.average).max()
+    return (known, student), (worst, levels[0, 1], slot, trains)
