@@ -23,7 +23,7 @@ from maestro.runs.workload import BACKWARD
 from maestro.train import Experiment, TrainState
 
 REPEATS = 5
-NO_KERNELS = {"parameter", "get-tuple-element", "tuple", "bitcast", "constant"}
+NO_KERNELS = {"parameter", "get-tuple-element", "tuple", "bitcast", "constant", "fusion-done", "copy-done"}
 
 
 def clocked(function: Callable[..., Any], *inputs: Any) -> tuple[float, Any, Any]:
@@ -37,15 +37,20 @@ def clocked(function: Callable[..., Any], *inputs: Any) -> tuple[float, Any, Any
     return sorted(found)[REPEATS // 2], result, program
 
 
-def kernels_per_turn(program: str, turns: int) -> int | None:
-    """Instructions that are not free in the body of the longest loop of so many turns; None without one."""
+def kernels_of_turn(program: str, turns: int) -> list[tuple[str, str]]:
+    """(name, kind) of what one turn of the longest loop of so many turns runs; empty without one."""
     bodies = re.findall(rf'body=%?([\w.\-]+).*?"known_trip_count":{{"n":"{turns}"', program)
-    counts = []
+    longest: list[tuple[str, str]] = []
     for body in bodies:
         text = re.search(rf"^%?{re.escape(body)} .*?^}}", program, re.MULTILINE | re.DOTALL)
-        found = re.findall(r" = (?:\(.*?\)|\S+) ([a-z\-]+)\(", text[0]) if text else []
-        counts.append(sum(kind not in NO_KERNELS for kind in found))
-    return max(counts, default=None)
+        found = re.findall(r"%?([\w.\-]+) = (?:\(.*?\)|\S+) ([a-z\-]+)\(", text[0]) if text else []
+        longest = max(longest, [(name, kind) for name, kind in found if kind not in NO_KERNELS], key=len)
+    return longest
+
+
+def kernels_per_turn(program: str, turns: int) -> int | None:
+    """How many there are; None without such a loop."""
+    return len(kernels_of_turn(program, turns)) or None
 
 
 @functools.cache

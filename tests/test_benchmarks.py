@@ -55,6 +55,21 @@ def test_kernels_of_a_loop_are_counted():
     assert phases.kernels_per_turn(program, 38) is None
 
 
+def test_a_kernel_beside_others_counts_once_and_copies_count():
+    program = """
+%body (p: (s32[], f32[8])) -> (s32[], f32[8]) {
+  %p = (s32[], f32[8]) parameter(0)
+  %x = f32[8]{0} get-tuple-element(%p), index=1
+  %begun = ((f32[8]{0}, s32[]), f32[8]{0}, u32[]) fusion-start(%x), kind=kLoop, calls=%f
+  %copied = f32[8]{0} copy(%x)
+  ROOT %done = f32[8]{0} fusion-done(%begun)
+}
+ENTRY %main { %w = (s32[], f32[8]) while(%a), body=%body, backend_config={"known_trip_count":{"n":"9"}} }
+"""
+    assert phases.kernels_of_turn(program, 9) == [("begun", "fusion-start"), ("copied", "copy")]
+    assert phases.kernels_of_turn(program, 8) == []
+
+
 def test_arithmetic_of_a_chip_is_counted():
     most = phases.ceilings()
     assert most["flop_per_s"] > 1e9 and most["bytes_per_s"] > 1e8

@@ -17,7 +17,7 @@ ROOMS = {
     "agents": "agents",
     "games": "games",
     "method": "rollout regret ppo normalizer level_buffer memories population curriculum methods metrics "
-    "train exploiters cohort",
+    "train exploiters cohort rows",
     "evaluation": "evaluation",
     "runs": "runs",
     "analysis": "analysis",

@@ -1,6 +1,7 @@
 """Student x co-player x levels -> what happened, with episodes restarted inside (paper, Algorithm 1)."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -8,8 +9,11 @@ import jax.numpy as jnp
 from flax.struct import PyTreeNode
 from jaxtyping import Array, Key, PRNGKeyArray
 
+from maestro import rows
+from maestro.agents import distributions
 from maestro.agents.base import Agent, Params
 from maestro.envs.base import Environment, Level, Obs
+from maestro.rows import Rows
 from maestro.trees import Leaf, Tree
 
 NextLevel = Callable[[PRNGKeyArray, Array, Array], Level]
@@ -28,6 +32,7 @@ STEP_FIELDS = (
 )
 CHUNKS = 16  # the values of next observations are computed in so many pieces, to bound memory
 LARGE = 4096  # bytes of an observation from which on the next one is looked at at once, not remembered
+SMALL = 1024  # bytes of an array of one environment up to which it shares its place with others (see rows.py)
 FEW = 8  # environments with large observations are restarted in so many pieces, and only those that are done
 
 
@@ -108,12 +113,11 @@ def restart(begin: Callable[..., Any], done: Array, keys: Key[Array, " E"], fini
 class Recorded(PyTreeNode):
     """One step as it was taken; the seats that are recorded come first."""
 
-    obs: Tree  # [seats, E, ...]
-    action: Tree  # [seats, E, ...]
-    output: Tree  # [seats, E, ...]; the policy's
-    memory: Tree  # a tree, each leaf [seats, E, ...]; after the observation
-    following: Tree  # [seats, E, ...]; the next observation before any restart; its features if large
-    reward: Leaf  # [seats, E]
+    obs: Tree  # [E, seats, ...]
+    action: Tree  # [E, seats, ...]
+    output: Tree  # [E, seats, ...]; the policy's
+    following: Tree  # [E, seats, ...]; the next observation before any restart; its features if large
+    reward: Leaf  # [E, seats]
     score: Leaf  # [E, 2]
     ended: Leaf  # uint8 [E]; 1: terminated, 2: truncated, 3: both, else 0
 
@@ -156,9 +160,14 @@ def is_large(obs: Obs) -> bool:
     return sum(leaf.size * leaf.dtype.itemsize for leaf in leaves) > LARGE * count
 
 
-def seat_first(tree: Tree, seats: int = 2) -> Tree:
-    """[E, seat, ...] -> [seat, E, ...], the first seats only, leaf by leaf."""
-    return jax.tree.map(lambda x: jnp.moveaxis(x, 1, 0)[:seats], tree)
+def seat_first(tree: Tree) -> Tree:
+    """[E, seat, ...] -> [seat, E, ...], or back, leaf by leaf."""
+    return jax.tree.map(lambda x: jnp.moveaxis(x, 1, 0), tree)
+
+
+def forget(memory: Any, done: Array) -> Any:
+    """Both seats' memories [2, E, ...], zero where an episode is over."""
+    return jax.tree.map(lambda m: m * ~done.reshape(1, -1, *(1,) * (m.ndim - 2)), memory)
 
 
 def rollout(
@@ -181,6 +190,7 @@ def rollout(
     prepared = prepare(agent, players, per_worker)
     looking = agent.prepare(players[0])
     seats = 2 if both_seats else 1
+    noise, pick = distributions.in_two(agent.distribution)
 
     def begin(keys: Key[Array, " E"], numbers: Array, finished: Array) -> tuple[Level, Any, Obs]:
         level_key, reset_key = jax.vmap(jax.random.split, out_axes=1)(keys)
@@ -188,57 +198,65 @@ def rollout(
         state, obs = jax.vmap(env.reset)(reset_key, levels)
         return levels, state, obs
 
-    def step(carry: Any, step_keys: Key[Array, "4 E"]) -> tuple[Any, Recorded]:
-        level, state, obs, memory, finished = carry
-        seen = seat_first(obs)
-        memory, output = act_both(agent, per_worker, prepared, memory, seen)
-        action = jax.vmap(jax.vmap(agent.distribution.sample))(step_keys[:2], output)
-        state, obs, reward, terminated, truncated, info = jax.vmap(env.step)(
-            step_keys[2], level, state, jnp.moveaxis(action, 0, 1)
-        )
-        remembered, following = jax.tree.map(lambda x: x[:seats], memory), seat_first(obs, seats)
-        if is_large(following):
-            following = agent.step(looking, remembered, following)[1]
+    def step(carry: tuple[Rows, Any], inputs: Any) -> tuple[tuple[Rows, Any], tuple[Rows, Any]]:
+        level, state, seen, finished, done = carry[0].tree
+        drawn, (step_keys, begin_keys) = inputs
+        memory, output = act_both(agent, per_worker, prepared, forget(carry[1], done), seat_first(seen))
+        action = seat_first(jax.vmap(jax.vmap(pick))(drawn, output))  # [E, seat, ...]
+        state, obs, reward, terminated, truncated, info = jax.vmap(env.step)(step_keys, level, state, action)
+        remembered, following = jax.tree.map(lambda x: x[:seats], memory), own(obs)
+        if large:
+            following = seat_first(agent.step(looking, remembered, seat_first(following))[1])
         recorded = Recorded(
-            obs=jax.tree.map(lambda x: x[:seats], seen),
-            action=action[:seats],
-            output=output[:seats],
-            memory=remembered,
+            obs=own(seen),
+            action=own(action),
+            output=own(seat_first(output)),
             following=following,
-            reward=seat_first(reward, seats),
+            reward=own(reward),
             score=info["score"],
             ended=terminated.astype(jnp.uint8) + 2 * truncated.astype(jnp.uint8),
         )
         done = terminated | truncated
-        finished = finished + done
-        now = (level, state, obs)
-        if is_large(seen):
-            now = restart(begin, done, step_keys[3], finished, now)
+        finished, now = finished + done, (level, state, obs)
+        if large:
+            now = restart(begin, done, begin_keys, finished, now)
         else:
-            now = select(done, begin(step_keys[3], numbers, finished), now)
-        memory = jax.tree.map(lambda m: m * ~done.reshape(1, -1, *(1,) * (m.ndim - 2)), memory)
-        return (*now, memory, finished), recorded
+            now = select(done, begin(begin_keys, numbers, finished), now)
+        return (pack((*now, finished, done)), memory), (pack(recorded), remembered)
+
+    def own(tree: Tree) -> Tree:
+        """[E, seat, ...]: the seats that are recorded."""
+        return jax.tree.map(lambda x: x[:, :seats], tree)
 
     none, numbers = jnp.zeros(num_envs, jnp.int32), jnp.arange(num_envs)
     level, state, obs = begin(jax.vmap(lambda k: jax.random.fold_in(k, 0))(keys), numbers, none)
-    carry = (level, state, obs, agent.start(2, num_envs), none)
-    _, recorded = jax.lax.scan(step, carry, keys_of_steps(keys, num_steps))
-    return assemble(agent, players[0], recorded, level)
+    large = is_large(obs)
+    pack = partial(rows.pack, axes=1, most=0 if large else SMALL)
+    carry = (pack((level, state, obs, none, none > 0)), agent.start(2, num_envs))
+    of_steps = keys_of_steps(keys, num_steps)
+    draws = jax.vmap(jax.vmap(jax.vmap(noise)))(of_steps[:, :2])
+    _, (recorded, memory) = jax.lax.scan(step, carry, (draws, (of_steps[:, 2], of_steps[:, 3])))
+    return assemble(agent, players[0], recorded.tree, memory, level)
 
 
-def assemble(agent: Agent, student: Params, recorded: Recorded, first_level: Level) -> Trajectory:
-    """The recorded steps as a trajectory; the seats become columns, the values come from the memories."""
-    seats = recorded.action.shape[1]
-    by_seat = (
-        recorded.obs,
-        recorded.action,
-        recorded.output,
-        recorded.memory,
-        recorded.following,
-        recorded.reward,
+def assemble(
+    agent: Agent, student: Params, recorded: Recorded, memory: Any, first_level: Level
+) -> Trajectory:
+    """The recorded steps as a trajectory; the seats become columns, the values come from the memories.
+
+    The memories after each observation have leaves [T, seats, E, ...].
+    """
+    seats = recorded.action.shape[2]
+
+    def columns(tree: Tree) -> Tree:
+        return jax.tree.map(lambda x: x.reshape(x.shape[0], -1, *x.shape[3:]), tree)
+
+    memory = columns(memory)
+    by_seat = jax.tree.map(
+        lambda x: jnp.moveaxis(x, 2, 1),
+        (recorded.obs, recorded.action, recorded.output, recorded.following, recorded.reward),
     )
-    by_seat = jax.tree.map(lambda x: x.reshape(x.shape[0], -1, *x.shape[3:]), by_seat)
-    obs, action, output, memory, following, reward = by_seat
+    obs, action, output, following, reward = columns(by_seat)
     next_value = (
         agent.value(student, following) if is_large(obs) else next_values(agent, student, memory, following)
     )

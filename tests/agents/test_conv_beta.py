@@ -199,14 +199,14 @@ def test_large_observations_are_remembered_once(monkeypatch):
     """Of what follows only features are kept from step to step."""
     kept, real = {}, rollout.assemble
 
-    def noting(agent, student, recorded, first_level):
+    def noting(agent, student, recorded, *rest):
         kept[large] = recorded.following.shape
-        return real(agent, student, recorded, first_level)
+        return real(agent, student, recorded, *rest)
 
     monkeypatch.setattr(rollout, "assemble", noting)
     for large in (False, True):
         played(monkeypatch, large)
-    assert kept == {False: (10, 1, 5, 6, 6, 1), True: (10, 1, 5, 36)}
+    assert kept == {False: (10, 5, 1, 6, 6, 1), True: (10, 5, 1, 36)}
 
 
 class Shade(Probe):

@@ -43,6 +43,15 @@ def test_actions_are_drawn_as_often_as_the_softmax_says():
     assert (np.abs(counts - draws * p) <= 5 * np.sqrt(draws * p * (1 - p)) + 1e-2).all()
 
 
+@pytest.mark.parametrize("distribution", [Categorical(6), GAUSSIAN], ids=["in two parts", "in one"])
+def test_noise_that_is_drawn_ahead_gives_the_actions_that_sampling_gives(distribution):
+    noise, pick = distributions.in_two(distribution)
+    keys = jax.random.split(jax.random.key(1), len(OUTPUTS))
+    ahead = jax.vmap(pick)(jax.vmap(noise)(keys), OUTPUTS)
+    np.testing.assert_array_equal(ahead, jax.vmap(distribution.sample)(keys, OUTPUTS))
+    assert np.unique(ahead).size > 2
+
+
 def test_the_usual_distribution_fits_the_actions():
     assert distributions.over(Discrete(4)) == Categorical(4) and Categorical(4).outputs == 4
     assert distributions.over(BOX) == GAUSSIAN and GAUSSIAN.outputs == 6

@@ -1,8 +1,9 @@
 """What an agent's output means: distributions over actions, as functions of the network's output."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -42,9 +43,17 @@ class Categorical:
 
     outputs: int
 
+    def noise(self, key: PRNGKeyArray) -> Float[Array, " A"]:
+        """Gumbel noise, one draw for one key."""
+        return jax.random.gumbel(key, (self.outputs,))
+
+    def pick(self, noise: Float[Array, " A"], output: Float[Array, " A"]) -> Int[Array, ""]:
+        """The action that is largest with its noise."""
+        return jnp.argmax(output + noise, axis=-1).astype(jnp.int32)
+
     def sample(self, key: PRNGKeyArray, output: Float[Array, " A"]) -> Int[Array, ""]:
         """An action, one for one key."""
-        return jnp.argmax(output + jax.random.gumbel(key, output.shape), axis=-1).astype(jnp.int32)
+        return self.pick(self.noise(key), output)
 
     def log_prob(self, output: Float[Array, "*b A"], action: Int[Array, "*b"]) -> Float[Array, "*b"]:
         """log p(action)."""
@@ -174,6 +183,21 @@ def gamma(key: PRNGKeyArray, shape: Float[Array, "*s"]) -> Float[Array, "*s"]:
     first = jax.nn.one_hot(jnp.argmax(accepted, axis=0), CANDIDATES, axis=0, dtype=bool)
     found = jnp.sum(jnp.where(first & accepted, v, 0.0), axis=0)
     return scale * jnp.where(jnp.any(accepted, axis=0), found, 1.0)
+
+
+def in_two(distribution: Distribution) -> tuple[Callable[..., Any], Callable[..., Array]]:
+    """`sample` as (what is made of a key, the action by that and an output): the first needs no network.
+
+    `Categorical` has both. For others, and for classes derived from it that draw in their own way, the key
+    itself is the noise.
+    """
+
+    def owner(name: str) -> type | None:
+        return next((kind for kind in type(distribution).__mro__ if name in vars(kind)), None)
+
+    if isinstance(distribution, Categorical) and owner("sample") is owner("pick") is owner("noise"):
+        return distribution.noise, distribution.pick
+    return lambda key: key, distribution.sample
 
 
 def over(action: Discrete | Box) -> Distribution:

@@ -45,9 +45,9 @@ class Recurrent(ActorCritic):
         }
 
     def start(self, *batch: int) -> Memory:
-        """(h, c), zero."""
+        """(h, c), zero; h in the dtype that products use."""
         zero = jnp.zeros((*batch, self.hidden))
-        return zero, zero
+        return zero.astype(lstm.operand_dtype()), zero
 
     def prepare(self, params: Params) -> Weights:
         """The encoder as it computes fastest, and the LSTM's matrices in the dtype that products use."""
@@ -59,12 +59,12 @@ class Recurrent(ActorCritic):
         """One step of both networks' shared body."""
         x = self.encoder.encode(weights["encoder"], obs, memory[0].ndim - 1)
         h, c = lstm.cell(lstm.project(x, weights["wx"], weights["b"]), memory[0], memory[1], weights["wh"])
-        h = h.astype(weights["wh"].dtype).astype(jnp.float32)  # rounded as in `unroll`
-        return (h, c), h
+        h = h.astype(weights["wh"].dtype)  # rounded as in `unroll`
+        return (h, c), h.astype(jnp.float32)
 
     def features(self, memory: Memory) -> Array:
         """The LSTM's output is its memory h."""
-        return memory[0]
+        return memory[0].astype(jnp.float32)
 
     def form(self, sequences: int) -> lstm.Form:
         """How `unroll` computes for so many sequences."""
@@ -74,5 +74,5 @@ class Recurrent(ActorCritic):
         """All steps: encode at once, then the LSTM over time."""
         x = self.encoder.encode(self.encoder.prepare(params[self.part]), obs, keep.ndim)
         cell = params["lstm"]
-        h, c = self.start(keep.shape[1])
-        return lstm.lstm(x, keep, h, c, cell["wx"], cell["wh"], cell["b"])
+        zero = jnp.zeros((keep.shape[1], self.hidden))  # float32, as the kernel reads it
+        return lstm.lstm(x, keep, zero, zero, cell["wx"], cell["wh"], cell["b"])

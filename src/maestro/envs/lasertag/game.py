@@ -79,7 +79,7 @@ def advance(
     tagged = hits != bolts.NO_BOLT
     owner = (hits >> 2) & 1
     gains = tagged[None, :] & (owner[None, :] == jnp.arange(2)[:, None])
-    reward = jnp.sum(gains, axis=1).astype(jnp.float32) - tagged
+    reward = gains[:, 0].astype(jnp.float32) + gains[:, 1] - tagged
     return state.replace(bolts=flown, alive=state.alive & ~tagged, time=state.time + 1), reward
 
 
@@ -108,7 +108,8 @@ def view(level: Level, state: State, flying: UInt32[Array, "17"], player: int) -
     facing = state.facing[player]
     corner = state.position[player] + jnp.array(CORNER, jnp.int32)[facing]
     offset = state.position - corner[None]
-    near = jnp.all((offset >= 0) & (offset < VIEW), axis=1) & state.alive
+    within = (offset >= 0) & (offset < VIEW)
+    near = within[:, 0] & within[:, 1] & state.alive
     agents = jnp.where(near, jnp.uint32(1) << (offset[:, 0] * VIEW + offset[:, 1]).astype(jnp.uint32), 0)
     words = [agents[0] | agents[1], window(flying, corner[::-1]), window(level.walls, corner)]
     seen = jnp.where(state.alive[player], jnp.stack(words), 0)
@@ -166,7 +167,7 @@ class LaserTag:
         """One step; who acts first is drawn from the key."""
         first = jax.random.bits(key, (), jnp.uint32) >> 31
         state, reward = advance(level, state, actions, first.astype(jnp.int32))
-        terminated = ~jnp.all(state.alive)
+        terminated = ~(state.alive[0] & state.alive[1])
         truncated = (state.time >= level.time_limit) & ~terminated
         return state, observe(level, state), reward, terminated, truncated, {"score": reward}
 
