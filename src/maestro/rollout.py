@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from flax.struct import PyTreeNode
-from jaxtyping import Array, Key, PRNGKeyArray
+from jaxtyping import Array, Int, Key, PRNGKeyArray
 
 from maestro.agents.base import Agent, Params
 from maestro.envs.base import Environment, Level, Obs
@@ -68,9 +68,9 @@ class Trajectory(PyTreeNode):
         return 1.0 - started.astype(jnp.float32)
 
 
-def environment_keys(key: PRNGKeyArray, num_envs: int) -> Key[Array, " E"]:
+def environment_keys(key: PRNGKeyArray, numbers: Int[Array, " E"]) -> Key[Array, " E"]:
     """A key for each environment that depends on its number alone, not on its place on a device."""
-    return jax.vmap(lambda e: jax.random.fold_in(key, e))(jnp.arange(num_envs))
+    return jax.vmap(lambda e: jax.random.fold_in(key, e))(numbers)
 
 
 def keys_of_steps(keys: Key[Array, " E"], steps: int) -> Key[Array, "T 4 E"]:
@@ -91,14 +91,14 @@ def select(choose: Array, yes: Any, no: Any) -> Any:
     return jax.tree.map(leaf, yes, no)
 
 
-def restart(begin: Callable[..., Any], done: Array, keys: Key[Array, " E"], finished: Array, now: Any) -> Any:
-    """`now` with those environments begun anew that are done, a few at a time: pictures cost much."""
+def restart(begin: Callable[..., Any], done: Array, told: Any, now: Any) -> Any:
+    """`now` with those begun anew, as they are `told`, that are done, a few at a time: pictures cost much."""
     few = -(-len(done) // FEW)
 
     def some(carry: Any) -> Any:
         waiting, now = carry
         chosen = jnp.nonzero(waiting, size=few, fill_value=len(done))[0]  # what lies beyond is dropped
-        fresh = begin(keys[chosen], chosen, finished[chosen])
+        fresh = begin(*(x[chosen] for x in told))
         now = jax.tree.map(lambda old, new: old.at[chosen].set(new, mode="drop"), now, fresh)
         return waiting.at[chosen].set(False, mode="drop"), now
 
@@ -167,7 +167,7 @@ def rollout(
     agent: Agent,
     players: tuple[Params, Params],
     next_level: NextLevel,
-    num_envs: int,
+    envs: int | Int[Array, " E"],
     num_steps: int,
     per_worker: bool = False,
     both_seats: bool = False,
@@ -175,9 +175,11 @@ def rollout(
     """T steps of E environments: `players` are (student, co-player), the latter [E, ...] if `per_worker`.
 
     Fewer co-players than environments play equal parts of them, one part after another.
-    `both_seats` appends the co-player's own experience as E further columns.
+    `both_seats` appends the co-player's own experience as E further columns. `envs` are all there are, or
+    the numbers of some of them, which play as they would among all.
     """
-    keys = environment_keys(key, num_envs)
+    numbers = jnp.arange(envs) if isinstance(envs, int) else envs
+    keys = environment_keys(key, numbers)
     prepared = prepare(agent, players, per_worker)
     looking = agent.prepare(players[0])
     seats = 2 if both_seats else 1
@@ -211,17 +213,14 @@ def rollout(
         )
         done = terminated | truncated
         finished = finished + done
-        now = (level, state, obs)
-        if is_large(seen):
-            now = restart(begin, done, step_keys[3], finished, now)
-        else:
-            now = select(done, begin(step_keys[3], numbers, finished), now)
+        now, told = (level, state, obs), (step_keys[3], numbers, finished)
+        now = restart(begin, done, told, now) if is_large(seen) else select(done, begin(*told), now)
         memory = jax.tree.map(lambda m: m * ~done.reshape(1, -1, *(1,) * (m.ndim - 2)), memory)
         return (*now, memory, finished), recorded
 
-    none, numbers = jnp.zeros(num_envs, jnp.int32), jnp.arange(num_envs)
+    none = jnp.zeros_like(numbers)
     level, state, obs = begin(jax.vmap(lambda k: jax.random.fold_in(k, 0))(keys), numbers, none)
-    carry = (level, state, obs, agent.start(2, num_envs), none)
+    carry = (level, state, obs, agent.start(2, len(numbers)), none)
     _, recorded = jax.lax.scan(step, carry, keys_of_steps(keys, num_steps))
     return assemble(agent, players[0], recorded, level)
 
