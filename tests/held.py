@@ -2,10 +2,13 @@
 
 CHECKPOINT_SECONDS, GRACE: what these are; WINDOW: updates in a line of an endless run's metrics;
 HELD_AT: the updates after which no chunk ends; HELD_COMPILING: compiling never ends;
-DIES_AT: how often it may change the files of its checkpoints before it is killed.
+DIES_AT: how often it may change the files of its checkpoints before it is killed;
+WAIT: seconds in which the processes of a run must find each other;
+RESTORED: a file for the digests of the state that training begins or goes on with, as the devices hold it.
 """
 
 import itertools
+import json
 import os
 import signal
 import sys
@@ -14,9 +17,8 @@ from pathlib import Path
 
 from maestro import cli, cohort
 from maestro.cli import launch
-from maestro.runs import metrics_log, summary, trainer
+from maestro.runs import checkpoint, crew, metrics_log, summary, trainer
 from maestro.runs.trainer import Trainer
-from runs_helpers import ENDLESS
 
 TOLD = os.environ
 
@@ -29,6 +31,14 @@ def hold(file):
 
 class HeldTrainer(Trainer):
     """A trainer that compiles for ever, or whose chunk never ends; the file `held` says when it is so."""
+
+    def run(self):
+        if "RESTORED" in TOLD:
+            self.fetched = None
+            arrays = checkpoint.flatten(self.whole)
+            digests = {name: checkpoint.describe(array)["sha256"] for name, array in arrays.items()}
+            Path(TOLD["RESTORED"]).write_text(json.dumps(digests))
+        return super().run()
 
     def compile(self):
         if "HELD_COMPILING" in TOLD:
@@ -63,7 +73,10 @@ def main():
     trainer.GRACE = float(TOLD.get("GRACE", trainer.GRACE))
     summary.LAST_LEVELS = 2
     launch.Trainer = HeldTrainer
+    crew.WAIT = float(TOLD.get("WAIT", crew.WAIT))
     if "WINDOW" in TOLD:
+        from runs_helpers import ENDLESS  # loads JAX's devices, which several processes must do together
+
         metrics_log.LINES = ENDLESS["total_updates"] // int(TOLD["WINDOW"])
     if "DIES_AT" in TOLD:
         die_at(int(TOLD["DIES_AT"]))

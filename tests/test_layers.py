@@ -12,12 +12,12 @@ SRC = Path(__file__).parent.parent / "src"
 
 # Rooms import only from rooms above them; the nouns of the paper are one room.
 ROOMS = {
-    "config": "config settings toml imports trees cache native",
+    "config": "config settings toml imports trees cache native mesh",
     "envs": "envs",
     "agents": "agents",
     "games": "games",
     "method": "rollout regret ppo normalizer level_buffer memories population curriculum methods metrics "
-    "train exploiters cohort rows",
+    "train exploiters cohort sharding rows",
     "evaluation": "evaluation",
     "runs": "runs",
     "analysis": "analysis",

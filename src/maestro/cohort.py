@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from flax.struct import PyTreeNode
 from jaxtyping import Array, Bool, Int, Key, PRNGKeyArray
 
-from maestro import curriculum, exploiters, train
+from maestro import curriculum, exploiters, mesh, train
 from maestro.agents.base import Params
 from maestro.exploiters import Exploiters
 from maestro.metrics import Metrics
@@ -66,12 +66,14 @@ def replay_decision(
     new levels are tried apart.
     """
     teacher, tosses = experiment.teacher, experiment.schedule.kind == "coin"
+    several = len(keys) * mesh.devices(mesh.SEEDS) > 1
     warm = jax.vmap(lambda c: curriculum.warm(teacher, c))(seeds.curriculum)
-    if teacher.config.coplayer_per == "worker" or teacher.apart or (tosses and len(keys) > 1):
+    if teacher.config.coplayer_per == "worker" or teacher.apart or (tosses and several):
         ready = jnp.all(jnp.any(warm, axis=1))
     else:
         chosen = jax.vmap(lambda k, c: curriculum.choose(k, teacher, c))(keys, seeds.curriculum)
         ready = jnp.all(jnp.take_along_axis(warm, chosen[:, None], axis=1))
+    ready = mesh.everywhere(ready)
     return ready & (jax.random.uniform(key) < teacher.config.replay_rate) if tosses else ready
 
 

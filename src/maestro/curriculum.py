@@ -58,6 +58,10 @@ class Task(PyTreeNode):
         """R: environments that replay."""
         return 0 if self.slots is None else self.slots.shape[1]
 
+    def groups(self, num_envs: int) -> int:
+        """2 if some environments try new levels and as many others replay, else 1."""
+        return 2 if 0 < self.replayed < num_envs else 1
+
 
 Rule = Callable[[CurriculumConfig, Curriculum], Float[Array, " P"]]
 

@@ -8,6 +8,7 @@ import optax
 from flax.struct import PyTreeNode
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from maestro import mesh
 from maestro.agents.base import Agent, Params
 from maestro.config import PPOConfig
 from maestro.rollout import Trajectory
@@ -124,8 +125,10 @@ def update(
 
     def step(carry: Any, chosen: Array) -> tuple[Any, Losses]:
         params, state = carry
-        part = jax.tree.map(lambda x: x[:, chosen], batch)
+        own = mesh.share(chosen)
+        part = jax.tree.map(lambda x: x[:, own], batch)
         (_, losses), grads = jax.value_and_grad(loss, has_aux=True)(params, config, agent, part)
+        losses, grads = mesh.mean((losses, grads))
         updates, state = optimizer(config).update(grads, state, params)
         norm = optax.tree.norm(grads)
         return (optax.apply_updates(params, updates), state), losses.replace(grad_norm=norm)

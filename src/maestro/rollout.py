@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from flax.struct import PyTreeNode
-from jaxtyping import Array, Key, PRNGKeyArray
+from jaxtyping import Array, Int, Key, PRNGKeyArray
 
 from maestro import rows
 from maestro.agents import distributions
@@ -73,9 +73,9 @@ class Trajectory(PyTreeNode):
         return 1.0 - started.astype(jnp.float32)
 
 
-def environment_keys(key: PRNGKeyArray, num_envs: int) -> Key[Array, " E"]:
+def environment_keys(key: PRNGKeyArray, numbers: Int[Array, " E"]) -> Key[Array, " E"]:
     """A key for each environment that depends on its number alone, not on its place on a device."""
-    return jax.vmap(lambda e: jax.random.fold_in(key, e))(jnp.arange(num_envs))
+    return jax.vmap(lambda e: jax.random.fold_in(key, e))(numbers)
 
 
 def keys_of_steps(keys: Key[Array, " E"], steps: int) -> Key[Array, "T 4 E"]:
@@ -96,14 +96,14 @@ def select(choose: Array, yes: Any, no: Any) -> Any:
     return jax.tree.map(leaf, yes, no)
 
 
-def restart(begin: Callable[..., Any], done: Array, keys: Key[Array, " E"], finished: Array, now: Any) -> Any:
-    """`now` with those environments begun anew that are done, a few at a time: pictures cost much."""
+def restart(begin: Callable[..., Any], done: Array, told: Any, now: Any) -> Any:
+    """`now` with those begun anew, as they are `told`, that are done, a few at a time: pictures cost much."""
     few = -(-len(done) // FEW)
 
     def some(carry: Any) -> Any:
         waiting, now = carry
         chosen = jnp.nonzero(waiting, size=few, fill_value=len(done))[0]  # what lies beyond is dropped
-        fresh = begin(keys[chosen], chosen, finished[chosen])
+        fresh = begin(*(x[chosen] for x in told))
         now = jax.tree.map(lambda old, new: old.at[chosen].set(new, mode="drop"), now, fresh)
         return waiting.at[chosen].set(False, mode="drop"), now
 
@@ -176,7 +176,7 @@ def rollout(
     agent: Agent,
     players: tuple[Params, Params],
     next_level: NextLevel,
-    num_envs: int,
+    envs: int | Int[Array, " E"],
     num_steps: int,
     per_worker: bool = False,
     both_seats: bool = False,
@@ -184,9 +184,11 @@ def rollout(
     """T steps of E environments: `players` are (student, co-player), the latter [E, ...] if `per_worker`.
 
     Fewer co-players than environments play equal parts of them, one part after another.
-    `both_seats` appends the co-player's own experience as E further columns.
+    `both_seats` appends the co-player's own experience as E further columns. `envs` are all there are, or
+    the numbers of some of them, which play as they would among all.
     """
-    keys = environment_keys(key, num_envs)
+    numbers = jnp.arange(envs) if isinstance(envs, int) else envs
+    keys = environment_keys(key, numbers)
     prepared = prepare(agent, players, per_worker)
     looking = agent.prepare(players[0])
     seats = 2 if both_seats else 1
@@ -218,21 +220,19 @@ def rollout(
         )
         done = terminated | truncated
         finished, now = finished + done, (level, state, obs)
-        if large:
-            now = restart(begin, done, begin_keys, finished, now)
-        else:
-            now = select(done, begin(begin_keys, numbers, finished), now)
+        told = begin_keys, numbers, finished
+        now = restart(begin, done, told, now) if large else select(done, begin(*told), now)
         return (pack((*now, finished, done)), memory), (pack(recorded), remembered)
 
     def own(tree: Tree) -> Tree:
         """[E, seat, ...]: the seats that are recorded."""
         return jax.tree.map(lambda x: x[:, :seats], tree)
 
-    none, numbers = jnp.zeros(num_envs, jnp.int32), jnp.arange(num_envs)
+    none = jnp.zeros_like(numbers)
     level, state, obs = begin(jax.vmap(lambda k: jax.random.fold_in(k, 0))(keys), numbers, none)
     large = is_large(obs)
     pack = partial(rows.pack, axes=1, most=0 if large else SMALL)
-    carry = (pack((level, state, obs, none, none > 0)), agent.start(2, num_envs))
+    carry = (pack((level, state, obs, none, none > 0)), agent.start(2, len(numbers)))
     of_steps = keys_of_steps(keys, num_steps)
     draws = jax.vmap(jax.vmap(jax.vmap(noise)))(of_steps[:, :2])
     _, (recorded, memory) = jax.lax.scan(step, carry, (draws, (of_steps[:, 2], of_steps[:, 3])))

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from flax.struct import PyTreeNode
 from jaxtyping import Array, Bool, PRNGKeyArray
 
-from maestro import curriculum, memories, metrics, normalizer, population, ppo, regret
+from maestro import curriculum, memories, mesh, metrics, normalizer, population, ppo, regret
 from maestro.agents.base import Agent, Params
 from maestro.config import PPOConfig, ScheduleConfig
 from maestro.curriculum import Curriculum, Task, Teacher
@@ -17,7 +17,7 @@ from maestro.level_buffer import Played
 from maestro.metrics import Metrics
 from maestro.normalizer import Normalizer
 from maestro.ppo import Learner, Losses
-from maestro.rollout import Trajectory, rollout
+from maestro.rollout import STEP_FIELDS, Trajectory, rollout
 from maestro.trees import Leaf
 
 
@@ -106,21 +106,37 @@ def play(key: PRNGKeyArray, experiment: Experiment, state: TrainState, task: Tas
         entry = jnp.minimum(finished, jax.tree.leaves(task.levels)[0].shape[0] - 1)
         return jax.tree.map(lambda x: x[entry, env], task.levels)
 
-    whose = task.coplayer
+    groups = task.groups(num_envs)
+    numbers, whose = mesh.numbers(num_envs // groups, groups), task.coplayer
     if whose.ndim > 0 and teacher.apart and teacher.config.coplayer_per == "rollout":
         whose = whose[:: teacher.workers]  # two networks, one for each half, not one for each environment
+    elif whose.ndim > 0:
+        whose = whose[numbers]
     coplayer = population.member(state.curriculum.population, whose)
-    return rollout(
+    own = rollout(
         key,
         experiment.env,
         experiment.agent,
         (state.learner.params, coplayer),
         next_level,
-        num_envs,
+        numbers,
         config.rollout_length,
         per_worker=task.coplayer.ndim > 0,
         both_seats=experiment.schedule.sp_train_both,
     )
+    return together(experiment, own, groups)
+
+
+def seats(experiment: Experiment) -> int:
+    """How many seats' experience is learned from."""
+    return 2 if experiment.schedule.sp_train_both else 1
+
+
+def together(experiment: Experiment, own: Trajectory, groups: int) -> Trajectory:
+    """All environments, from those that each device played; what was seen stays where it is until `learn`."""
+    steps = {name: getattr(own, name) for name in STEP_FIELDS if name != "obs"}
+    steps = mesh.whole(steps, seats(experiment) * groups)
+    return own.replace(first_level=mesh.whole(own.first_level, groups, axis=0), **steps)
 
 
 def remember(
@@ -154,7 +170,7 @@ def recalled(
         _, score = memories.after(kind.fresh(*seen.episodes.shape), seen)
         return None, regret.episode_mean(seat, score)
     entries = regret.of_entries(seat, seen, best.shape[0])
-    return curriculum.recall(experiment.teacher, state.curriculum, task, entries)
+    return mesh.agreed(curriculum.recall(experiment.teacher, state.curriculum, task, entries))
 
 
 def learn(
@@ -166,11 +182,15 @@ def learn(
     advantage: Array,
 ) -> tuple[Learner, Losses]:
     """A PPO update on the replayed levels; on all of them where none are replayed."""
-    num_envs = trajectory.num_envs
-    columns = jnp.arange(num_envs - (task.replayed or num_envs), num_envs)
-    if experiment.schedule.sp_train_both:
-        columns = jnp.concatenate([columns, columns + num_envs])
-    batch = ppo.batch_of(trajectory.columns(columns), advantage[:, columns])
+    parts = seats(experiment), task.groups(trajectory.num_envs)
+
+    def learned(x: Array) -> Array:
+        split = x.reshape(x.shape[0], *parts, -1, *x.shape[2:])
+        return split[:, :, -1].reshape(x.shape[0], -1, *x.shape[2:])
+
+    steps = jax.tree.map(learned, {name: getattr(trajectory, name) for name in STEP_FIELDS})
+    steps["obs"] = mesh.whole(steps["obs"], parts[0])
+    batch = ppo.batch_of(trajectory.replace(**steps), learned(advantage))
     return ppo.update(key, experiment.ppo, experiment.agent, state.learner, batch)
 
 

@@ -19,6 +19,7 @@ from maestro.analysis import curves
 from maestro.analysis.film import film_student
 from maestro.cli import report
 from maestro.cli.arguments import Mistake, refuse, use_cache
+from maestro.cli.company import answer
 from maestro.cli.origin import Begin, begun, told
 from maestro.cli.output import Errors, clean, say
 from maestro.cli.progress import Progress, roughly
@@ -29,15 +30,20 @@ from maestro.games import Game
 from maestro.runs import agent_file, beginning, build, lock, memory, summary, workload
 from maestro.runs import folder as run_folder
 from maestro.runs.beginning import Beginning
+from maestro.runs.crew import STANDS, Gone
+from maestro.runs.first import First
 from maestro.runs.folder import RunError, RunFolder
 from maestro.runs.lock import InUse, Locked
+from maestro.runs.place import Place
 from maestro.runs.reporter import Reporter
 from maestro.runs.signals import Signals
 from maestro.runs.trainer import Stopped, Trainer
 from maestro.settings import SettingsError
+from maestro.sharding import Layout
 from maestro.train import Experiment
 
 LONG = 600.0  # seconds of training without an accelerator that are worth a word
+ONE = "1x1"  # the layout of a single device
 LAST = 8  # the last comparison is at most so many evaluations long
 
 
@@ -56,7 +62,14 @@ class Job:
     wandb: bool = False
     remark: str = ""  # to be said at the start
     begin: Begin | None = None  # what makes the first state, if the run does not begin with nothing
+    layout: Layout | None = None  # how it is spread over devices; None: on one
+    crew: First | None = None  # the other processes that take part; None: there are none
     page: bool = True  # whether it ends with a report; the cohorts of a study share one
+
+    @property
+    def devices_of_a_run(self) -> int:
+        """Over how many the environments of a seed are spread."""
+        return 1 if self.layout is None else self.layout.envs
 
     @property
     def typed(self) -> str:
@@ -86,14 +99,14 @@ def built(job: Job) -> Experiment:
     """The experiment, once; what cannot be built is a mistake in the settings."""
     try:
         experiment = build.experiment(job.game, job.config, job.method)
-        build.lstm_form(experiment)
+        build.lstm_form(experiment, job.devices_of_a_run)
         return experiment
     except SettingsError as error:
         refuse(error)
 
 
 def refuse_too_large(need: int) -> None:
-    """Refuse what does not fit onto the device before anything is begun."""
+    """Refuse what does not fit onto a device before anything is begun."""
     have = device_memory()
     if need > have:
         raise Mistake(f"about {need / 1e9:.1f} GB are needed, and the device has {have / 1e9:.1f} GB")
@@ -102,10 +115,14 @@ def refuse_too_large(need: int) -> None:
 def dry_run(job: Job) -> None:
     """Print what a run would be, and refuse what cannot fit."""
     experiment = built(job)
-    need = memory.estimate(job.config, experiment)
+    need = memory.estimate(job.config, experiment, job.layout)
     say(toml.to_toml(job.config))
     say(f"# parameters of one agent: {build.parameter_count(experiment):,}")
-    say(f"# memory on the device, about: {need / 1e9:.2f} GB of {device_memory() / 1e9:.1f} GB")
+    where = "the device"
+    if job.layout is not None:
+        where = f"each of {job.layout.devices} devices"
+        say(f"# mesh: {job.layout}, seeds x environments")
+    say(f"# memory on {where}, about: {need / 1e9:.2f} GB of {device_memory() / 1e9:.1f} GB")
     if jax.default_backend() == "cpu":
         say(f"# time without an accelerator, about: {roughly(workload.seconds(job.config, experiment))}")
     refuse_too_large(need)
@@ -121,7 +138,7 @@ def launch(
     job = replace(job, page=job.page and end is None)
     experiment = built(job)
     if new:
-        refuse_too_large(memory.estimate(job.config, experiment))
+        refuse_too_large(memory.estimate(job.config, experiment, job.layout))
     wandb = import_wandb() if job.wandb else None
     start = begun(job.begin, experiment, Errors()) if job.begin is not None else None
     try:
@@ -157,24 +174,23 @@ def foretell(job: Job, experiment: Experiment, start: Beginning | None, reporter
         reporter.say(f"without an accelerator this takes about {roughly(need)}{less}")
 
 
-def answer(text: str) -> None:
-    """Tell whoever sent a signal that it was heard; at once, past everything that is buffered."""
-    os.write(2, text.encode())
-
-
 def work(
     job: Job, folder: RunFolder, experiment: Experiment, progress: Progress, signals: Signals, wandb: Any
 ) -> None:
     """The run itself; `Stopped` if it ends early."""
     device, config, began = jax.devices()[0].device_kind, job.config, time.monotonic()
-    form = build.lstm_form(experiment)
-    progress.say(f"{config.method} on {config.game}, {config.seeds} seed(s), on {device}: {folder.path}")
+    form = build.lstm_form(experiment, job.devices_of_a_run)
+    where = device if job.layout is None else f"{job.layout.devices} x {device} ({job.layout})"
+    progress.say(f"{config.method} on {config.game}, {config.seeds} seed(s), on {where}: {folder.path}")
     if form is not None and jax.default_backend() != "cpu":
         progress.say(form.told)
     try:
         run_folder.furnish(folder, config, device, job.origin)
-        trainer = Trainer(folder, job.game, config, experiment, progress, signals)
-        changed = run_folder.begin_session(folder, device, form.name if form else "")
+        if job.crew is not None:
+            brief(job.crew, job)
+        place = Place(job.layout, job.crew)
+        trainer = Trainer(folder, job.game, config, experiment, progress, signals, place)
+        changed = run_folder.begin_session(folder, device, form.name if form else "", str(job.layout or ONE))
         if changed:
             progress.say(f"{changed}: what is trained from here on is not what it would have been before")
         if wandb is not None:
@@ -189,6 +205,19 @@ def work(
                 run_folder.end_session(folder, time.monotonic() - began, made)
     except OSError as error:
         raise Stopped(1, f"{folder.path}: {error.strerror or error}") from None
+    except Gone as gone:
+        raise Stopped(1, f"{gone}; {STANDS}") from None
+
+
+def brief(crew: First, job: Job) -> None:
+    """Tell the other processes what is to be trained, and how it is spread."""
+    count, layout = jax.device_count(), job.layout
+    if layout is None or layout.devices != count:
+        used = "1 device" if layout is None else f"{layout.devices} devices ({layout})"
+        raise Mistake(f"--mesh: {used} of the {count} that all processes have; they must take part in full")
+    named = {"game": job.origin or job.config.game, "method": job.config.method * (job.method is not None)}
+    spread = {"seeds": layout.seeds, "envs": layout.envs}
+    crew.order("begin", **named, config=toml.to_toml(job.config), layout=spread)
 
 
 def finish(job: Job, folder: RunFolder, experiment: Experiment, state: Cohort, reporter: Reporter) -> None:
@@ -240,6 +269,8 @@ def leave(job: Job, folder: RunFolder, progress: Progress, stopped: Stopped) -> 
         with suppress(OSError):  # nobody may be listening
             stream.write(clean(message) if stream is sys.stderr else "")
             stream.flush()
+    if job.crew is not None:
+        job.crew.end(stopped.code, str(stopped))
     os._exit(stopped.code)
 
 

@@ -22,6 +22,8 @@ SeedOption = Annotated[
     int | None,
     tyro.conf.arg(metavar="INT", help="Of this seed only; by default of all.", help_behavior_hint=""),
 ]
+DevicesOption = Annotated[str, tyro.conf.arg(metavar="INT", help_behavior_hint="")]
+MeshOption = Annotated[str, tyro.conf.arg(metavar="SEEDSxENVS", help_behavior_hint="")]
 DiceOption = Annotated[int, tyro.conf.arg(help="The same number gives the same levels and games.")]
 
 

@@ -3,14 +3,15 @@
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
 from maestro import imports, settings
 from maestro.cli.arguments import Mistake, refuse
+from maestro.cli.company import CoordinatorOption, NumberOption, joined
 from maestro.cli.opening import open_run
-from maestro.cli.options import OwnOption, read_file, split
+from maestro.cli.options import DevicesOption, MeshOption, OwnOption, read_file, split
 from maestro.cli.output import say
 from maestro.config import RunConfig
 from maestro.games import Game
@@ -39,13 +40,30 @@ class Options:
     """Settings that the run is believed to have; differences are refused."""
     wandb: tyro.conf.FlagCreatePairsOff[bool] = False
     """Also log to Weights & Biases (needs the extra of that name)."""
+    devices: DevicesOption = ""
+    """How many devices share the run; all by default. Seeds go over as many as divide both, the environments
+    of each over the rest."""
+    mesh: MeshOption = ""
+    """How many devices along the seeds, and along the environments of each, such as 4x2."""
+    coordinator: CoordinatorOption = ""
+    """Where process 0 listens, if several processes are this one run; under SLURM it is found."""
+    process: NumberOption = ""
+    """Which of them this is, from 0; found under SLURM and in Kubernetes' indexed jobs."""
+    processes: NumberOption = ""
+    """How many there are; found under SLURM, where 1 makes each task a run of its own."""
 
 
 def main(arguments: list[str]) -> None:
     """Run `maestro resume`; options it does not name itself are settings, which must be those of the run."""
     own, _, _ = split(Options, arguments, RunConfig())
     options = tyro.cli(Options, prog="maestro resume", args=own)
-    from maestro.cli import launch
+    with joined(arguments) as crew:
+        go_on(arguments, options, crew)
+
+
+def go_on(arguments: list[str], options: Options, crew: Any = None) -> None:
+    """The run that was typed; with other processes, or alone."""
+    from maestro.cli import devices, launch
 
     own_method = options.method if imports.is_path(options.method) else ""
     try:
@@ -61,7 +79,8 @@ def main(arguments: list[str]) -> None:
         more = f"maestro train{' ' * bool(options.game)}{options.game} --from {shlex.quote(options.run)}"
         done = f"{options.run} is finished: all {config.schedule.total_updates} updates are made"
         return say(f"{done}, its students are in agents/; for more: {more} --schedule.total-updates N")
-    job = launch.Job(game, config, method, options.game, options.wandb)
+    layout = devices.layout_of(options.devices, options.mesh, config)
+    job = launch.Job(game, config, method, options.game, options.wandb, layout=layout, crew=crew)
     launch.launch(job, Path(options.run), new=False)
 
 

@@ -10,7 +10,8 @@ import tyro
 
 from maestro import settings
 from maestro.cli.arguments import Mistake, find_game, refuse
-from maestro.cli.options import HELP, find_method, read_file, split
+from maestro.cli.company import CoordinatorOption, NumberOption, joined, value_of
+from maestro.cli.options import HELP, DevicesOption, MeshOption, find_method, read_file, split
 from maestro.config import RunConfig
 from maestro.games import DEFAULT, TABLE, Game
 from maestro.settings import SettingsError, shown
@@ -45,6 +46,17 @@ class Options:
     """Print the settings in force, the network's size and the memory needed; train nothing."""
     wandb: tyro.conf.FlagCreatePairsOff[bool] = False
     """Also log to Weights & Biases (needs the extra of that name)."""
+    devices: DevicesOption = ""
+    """How many devices share the run; all by default. Seeds go over as many as divide both, the environments
+    of each over the rest."""
+    mesh: MeshOption = ""
+    """How many devices along the seeds, and along the environments of each, such as 4x2."""
+    coordinator: CoordinatorOption = ""
+    """Where process 0 listens, if several processes are this one run; under SLURM it is found."""
+    process: NumberOption = ""
+    """Which of them this is, from 0; found under SLURM and in Kubernetes' indexed jobs."""
+    processes: NumberOption = ""
+    """How many there are; found under SLURM, where 1 makes each task a run of its own."""
 
 
 Options.__doc__ = f"""{Options.__doc__}
@@ -65,7 +77,16 @@ Options.__doc__ = f"""{Options.__doc__}
 def main(arguments: list[str]) -> None:
     """Run `maestro train`; options it does not name itself are settings."""
     words = [word for word in arguments if word not in HELP]
-    typed, source = typed_game(words), value_of("--from", words)
+    typed = typed_game(words)  # what cannot be parsed is said before anyone is waited for
+    if len(words) < len(arguments) or "--dry-run" in words:
+        return begin(arguments, words, typed)
+    with joined(words) as crew:
+        return begin(arguments, words, typed, crew)
+
+
+def begin(arguments: list[str], words: list[str], typed: str | None, crew: Any = None) -> None:
+    """What was typed, as a run; with other processes, or alone."""
+    source = value_of("--from", words)
     other = None
     if source and Path(source).is_dir():
         from maestro.cli.origin import open_other
@@ -82,11 +103,12 @@ def main(arguments: list[str]) -> None:
         return show_help(Options, PROG, game, options.preset if asked else usual_preset(game))
     method = find_method(dict(given).get("method", "")) or (other.method if other else None)
     config, remark = resolve(game, options, given, method, problems, other.config if other else None)
-    from maestro.cli import launch, origin
+    from maestro.cli import devices, launch, origin
 
-    begin = origin.beginning_of(options.from_, game, config, other)
+    start = origin.beginning_of(options.from_, game, config, other)
     path = "" if game.name in TABLE else typed or ""
-    job = launch.Job(game, config, method, path, options.wandb, remark, begin)
+    layout = devices.layout_of(options.devices, options.mesh, config, options.dry_run)
+    job = launch.Job(game, config, method, path, options.wandb, remark, start, layout, crew)
     if options.dry_run:
         return launch.dry_run(job)
     launch.launch(job, Path(options.out) if options.out else default_folder(config), new=True)
@@ -99,15 +121,6 @@ def typed_game(words: list[str]) -> str | None:
     if words and not words[0].startswith("-"):
         return words[0]
     return tyro.cli(Options, prog=PROG, args=split(Options, words, RunConfig())[0]).game or None
-
-
-def value_of(option: str, words: list[str]) -> str:
-    """What stands behind an option, wherever that is; nothing if it is not there."""
-    for word, following in zip(words, [*words, ""][1:], strict=True):
-        name, equals, value = word.partition("=")
-        if name == option:
-            return value if equals else following
-    return ""
 
 
 def usual_preset(game: Game) -> str:

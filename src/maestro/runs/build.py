@@ -196,13 +196,13 @@ def fixed_level(game: Game, level: str) -> Level | None:
     return game.levels.parse(level) if "\n" in level else game.levels.load(level)
 
 
-def lstm_form(experiment: Experiment) -> Form | None:
-    """How the student's LSTM computes over a minibatch; none if it has no LSTM."""
+def lstm_form(experiment: Experiment, devices: int = 1) -> Form | None:
+    """How the student's LSTM computes over a device's part of a minibatch; none if it has no LSTM."""
     if not isinstance(experiment.agent, Recurrent):
         return None
     sequences = experiment.ppo.workers * (2 if experiment.schedule.sp_train_both else 1)
     try:
-        return experiment.agent.form(sequences // experiment.ppo.minibatches)
+        return experiment.agent.form(sequences // experiment.ppo.minibatches // devices)
     except ValueError as error:
         raise SettingsError([str(error)]) from None
 

@@ -112,9 +112,9 @@ def furnish(folder: RunFolder, config: RunConfig, device: str, game_from: str = 
         write_about(folder, {**about, **first})
 
 
-def begin_session(folder: RunFolder, device: str, form: str = "") -> str:
+def begin_session(folder: RunFolder, device: str, form: str = "", layout: str = "") -> str:
     """Note who trains the run from here on; returns what has changed since the session before."""
-    about, now = read_about(folder), sessions.this_one(device, form)
+    about, now = read_about(folder), sessions.this_one(device, form, layout)
     past = sessions.before(about)
     write_about(folder, {**about, "sessions": [*past, now]})
     return sessions.changes(past, now)

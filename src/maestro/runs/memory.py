@@ -9,6 +9,7 @@ from maestro import train
 from maestro.config import RunConfig
 from maestro.envs.base import observation_shape
 from maestro.rollout import LARGE
+from maestro.sharding import Layout
 from maestro.train import Experiment
 
 STEP_BYTES = 50  # what a step keeps besides observations and memories
@@ -28,8 +29,11 @@ def key_bytes(x: jax.Array) -> jax.Array:
     return jax.random.key_data(x) if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else x
 
 
-def estimate(config: RunConfig, experiment: Experiment) -> int:
-    """Bytes on the device: the state before and after a chunk, a rollout, a gradient step, borrowed weights.
+def estimate(config: RunConfig, experiment: Experiment, layout: Layout | None = None) -> int:
+    """Bytes on a device: the state before and after a chunk, a rollout, a gradient step, borrowed weights.
+
+    The devices of one seed each have all of its state and of what is learned from, but only their own
+    environments' steps and part of a gradient step.
 
     Compared with XLA's own account of the compiled chunk (arguments, outputs and temporaries, on a CPU): 0.8
     to 1.3 of it, for `paper` with 2 seeds, and for `tiny` as it is, with `dr-sp`, 4 seeds, 256
@@ -50,4 +54,7 @@ def estimate(config: RunConfig, experiment: Experiment) -> int:
     borrowed = 2 * both * ppo.workers * size_of(init.learner.params)
     worker = config.curriculum.coplayer_per == "worker"
     exploiter = size_of((init.learner, init.normalizer)) * (schedule.exploiters != "none")
-    return config.seeds * (2 * (size_of(init) + exploiter) + rollout + gradient + worker * borrowed)
+    seeds, envs = (config.seeds, 1) if layout is None else (config.seeds // layout.seeds, layout.envs)
+    divided = (rollout + gradient + worker * borrowed) // envs
+    gathered = steps * seen + both * steps * STEP_BYTES if envs > 1 else 0
+    return seeds * (2 * (size_of(init) + exploiter) + divided + gathered)

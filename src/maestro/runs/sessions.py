@@ -14,12 +14,13 @@ import maestro
 PACKAGES = ("jax", "jaxlib", "flax", "optax", "numpy", "safetensors")
 
 
-def this_one(device: str, form: str = "") -> dict[str, Any]:
-    """Versions, device, form of the network's recursion and commit of this process."""
+def this_one(device: str, form: str = "", layout: str = "") -> dict[str, Any]:
+    """Versions, device, form of the network's recursion, devices along seeds x environments, and commit."""
     known = {"versions": package_versions(), "python": platform.python_version(), "device": device}
     return {
         **known,
         **({"lstm": form} if form else {}),
+        **({"layout": layout} if layout else {}),
         "commit": commit(),
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -59,5 +60,5 @@ def decisive(session: dict[str, Any]) -> dict[str, Any]:
     """What decides, besides the settings, what a session computes; unknown facts are left out."""
     known = session.get("versions")
     facts = dict(known) if isinstance(known, dict) else {}
-    facts |= {name: session.get(name) for name in ("device", "lstm", "commit")}
+    facts |= {name: session.get(name) for name in ("device", "lstm", "layout", "commit")}
     return {name: value for name, value in facts.items() if isinstance(value, str)}

@@ -10,6 +10,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
+FOR_EVER = float("inf")  # the grace of work that no stop gives up
 GRACE = 7.0  # seconds that a chunk may still take after the request
 ASKED = "\nmaestro: stopping in good order, this takes a few seconds; once more to abort\n"
 ABORTED = "maestro: aborted; checkpoints that are complete stand\n"
@@ -27,6 +28,7 @@ class Signals:
         self.received: int | None = None
         self.at = 0.0
         self.before: dict[int, Any] = {}
+        self.check: Callable[[], None] = lambda: None  # raises what ends work besides a stop
         self.worker = ThreadPoolExecutor(1)  # so that signals are heard while the device works
 
     def __enter__(self) -> "Signals":
@@ -49,6 +51,13 @@ class Signals:
             self.tell(ABORTED)
             os._exit(128 + number)
 
+    def ask(self, number: int) -> None:
+        """A signal that another process of the run was sent; those that follow are the same request."""
+        if self.received is None:
+            self.received = number
+            self.at = time.monotonic()
+            self.tell(ASKED)
+
     def tell(self, text: str) -> None:
         """Answer, if anyone is there."""
         with suppress(OSError):  # the terminal may be gone
@@ -63,6 +72,7 @@ class Signals:
         """The result of work in another thread; `Interrupted` if a stop was asked for, after some grace."""
         future = self.worker.submit(work)
         while not self.finished(future):
+            self.check()
             if self.received is not None and time.monotonic() - self.at > grace:
                 raise Interrupted
         return future.result()

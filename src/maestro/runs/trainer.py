@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from typing import Any, NoReturn
 
 import jax
-import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
 from maestro import cohort
@@ -22,14 +22,16 @@ from maestro.runs import beginning, evaluation_log, milestones, served
 from maestro.runs import folder as run_folder
 from maestro.runs.agent_file import AgentError
 from maestro.runs.checkpointer import Checkpointer, Poisoned
+from maestro.runs.crew import Gone
 from maestro.runs.evaluation_log import evaluation_points
 from maestro.runs.folder import RunFolder
 from maestro.runs.metrics_log import MetricsLog, Position, in_vain
+from maestro.runs.place import LENGTH, Place
 from maestro.runs.reporter import Reporter
-from maestro.runs.signals import GRACE, Interrupted, Signals
+from maestro.runs.signals import FOR_EVER, GRACE, Interrupted, Signals
 from maestro.train import Experiment, TrainState
 
-LENGTH = 32  # cycles in a compiled chunk, at most
+ALONE = Place()
 CHUNK_SECONDS = 2.0  # how long a chunk should take
 CHECKPOINT_SECONDS = 60.0
 COMPILING = "compiling (once; the result is cached): usually one to three minutes, from the cache seconds"
@@ -57,17 +59,23 @@ class Trainer:
         experiment: Experiment,
         reporter: Reporter,
         signals: Signals,
+        place: Place = ALONE,
     ) -> None:
         self.folder, self.game, self.config, self.experiment = folder, game, config, experiment
-        self.reporter, self.signals = reporter, signals
+        self.reporter, self.signals, self.place = reporter, signals, place
+        if place.crew is not None:
+            place.crew.attend(signals.ask)
+            signals.check = place.crew.check
         self.checkpointer = Checkpointer(folder.checkpoints, config, reporter)
         self.status: dict[str, Any] = {"total": config.schedule.total_updates, **expected(config)}
-        self.state, position = self.restored() or (self.start(), Position())
+        own, position = self.restored() or (self.start(), Position())
+        self.state = self.together(lambda: place.put(own))
+        self.fetched: Cohort | None = own if place.layout else None  # the state, if it is known as a whole
         self.log = MetricsLog(folder.metrics, folder.evaluation, config.schedule.total_updates, position)
         for line in self.log.lost:
             reporter.say(line)
         self.began_after, self.saved_at, self.saved_after = self.updates, time.monotonic(), -1
-        self.warned, self.kept_after = False, -1
+        self.warned, self.kept_after, self.until = False, -1, self.updates
 
     @property
     def updates(self) -> int:
@@ -105,6 +113,19 @@ class Trainer:
                     log.replace(log.with_name(log.name + ".bad"))
         return None
 
+    @property
+    def whole(self) -> Cohort:
+        """The state as this process alone can use it, asked for once."""
+        if self.place.layout is None:
+            return self.state
+        if self.fetched is None:
+            self.fetched = self.together(lambda: self.place.whole(self.state))
+        return self.fetched
+
+    def together(self, work: Any) -> Any:
+        """The result of what all processes do at once; no stop gives it up, the end of one of them does."""
+        return work() if self.place.crew is None else self.signals.run(work, FOR_EVER)
+
     def run(self) -> Cohort:
         """Train to the end; `Stopped` if that is not possible now."""
         try:
@@ -112,11 +133,15 @@ class Trainer:
             self.save()
             self.checkpointer.finish()
             self.tell("finished")
+        except Gone as gone:
+            self.checkpointer.finish()
+            self.tell("stopped")
+            raise Stopped(1, f"{gone}; {self.standing}") from None
         except OSError as error:
             self.fail(f"{self.folder.path}: {error.strerror or error}; {self.standing}", resumable=True)
         except Poisoned:
             self.fail(f"the state holds numbers that are not finite; {self.standing}")
-        return self.state
+        return self.whole
 
     @property
     def standing(self) -> str:
@@ -135,10 +160,11 @@ class Trainer:
             self.doing("the first cycle")
         while self.updates < total:
             began, before = time.monotonic(), int(self.state.cycles)
-            limits = jnp.int32(self.next_stop()), jnp.int32(cycles)
-            work = partial(chunk, self.state, *limits)
+            self.until = self.next_stop()
+            work = partial(chunk, self.state, np.int32(self.until), np.int32(cycles))
             remark = "the chunk in progress took too long and is dropped"
             self.state, metrics = self.interruptible(lambda w=work: jax.block_until_ready(w()), remark, GRACE)
+            self.fetched = None
             seconds = time.monotonic() - began
             self.report(jax.device_get(metrics), seconds)
             self.pause()
@@ -147,18 +173,16 @@ class Trainer:
 
     def compile(self) -> Any:
         """The compiled chunk."""
-        steps = jax.jit(partial(cohort.train_steps, self.experiment, LENGTH))
-        nothing = jnp.int32(0)
         self.reporter.say(COMPILING)
         self.doing("compiling")
-        return self.interruptible(lambda: steps.lower(self.state, nothing, nothing).compile())
+        return self.interruptible(lambda: self.place.compiled(self.experiment, self.state))
 
     def interruptible(self, work: Any, remark: str = "", grace: float = 0.0) -> Any:
         """The result of work that a stop gives up, without loss, once its grace is over."""
         try:
             return self.signals.run(work, grace)
         except Interrupted:
-            self.stop(remark)
+            self.stop(remark, given_up=True)
 
     def next_stop(self) -> int:
         """Where a chunk must not go beyond: an evaluation, a milestone, a copy that joins, or the end."""
@@ -176,7 +200,7 @@ class Trainer:
         self.watch()
         if self.signals.received is not None:
             self.stop()
-        if self.updates != self.kept_after:
+        if self.updates != self.kept_after and (self.place.layout is None or self.updates >= self.until):
             self.keep()
         if self.updates in evaluation_points(self.config) and self.updates > self.log.evaluated:
             self.evaluate()
@@ -187,11 +211,11 @@ class Trainer:
     def keep(self) -> None:
         """Keep what is due of the students and of what they are served; what was kept before stands."""
         self.kept_after, anew = self.updates, self.updates > self.began_after
-        of_run = self.folder, self.config
-        self.interruptible(lambda: served.keep(*of_run, self.experiment, self.state, anew))
+        of_run, state = (self.folder, self.config), self.whole
+        self.interruptible(lambda: served.keep(*of_run, self.experiment, state, anew))
         if self.config.evaluation.keep_students:
             try:
-                milestones.keep(*of_run, self.state, anew)
+                milestones.keep(*of_run, state, anew)
             except AgentError as error:
                 self.reporter.say(f"the student at update {self.updates} is not kept: {error}")
 
@@ -201,7 +225,9 @@ class Trainer:
         A resumed run gets as many attempts again.
         """
         attempts = self.updates - self.began_after
-        if attempts >= MAX_SKIPPED <= int(jnp.max(self.state.seeds.learner.skipped_in_a_row)):
+        if min(attempts, self.status.get("skipped", attempts)) < MAX_SKIPPED:
+            return
+        if np.max(jax.device_get(self.whole.seeds.learner.skipped_in_a_row)) >= MAX_SKIPPED:
             self.save()
             self.checkpointer.finish()
             kept = f"{self.folder.path} keeps the last good state"
@@ -223,15 +249,21 @@ class Trainer:
 
     def save(self) -> None:
         """Start writing a checkpoint."""
-        self.checkpointer.save(self.state, self.log)
+        self.checkpointer.save(self.whole, self.log)
         self.saved_at, self.saved_after = time.monotonic(), self.updates
 
-    def stop(self, remark: str = "") -> NoReturn:
-        """Save what there is, and end."""
-        self.save()
+    def stop(self, remark: str = "", given_up: bool = False) -> NoReturn:
+        """Save what there is, and end.
+
+        Processes that still work on what was given up cannot be asked for their parts of the state.
+        """
+        known = self.place.crew is None or self.fetched is not None
+        if known or not given_up:
+            self.save()
         self.checkpointer.finish()
         self.tell("stopped")
-        message = "; ".join(filter(None, (f"stopped at update {self.updates}", remark)))
+        updates = self.updates if known or not given_up else self.checkpointer.saved
+        message = "; ".join(filter(None, (f"stopped at update {updates}", remark)))
         raise Stopped(self.signals.exit_code, message)
 
     def fail(self, message: str, resumable: bool = False) -> NoReturn:
@@ -279,11 +311,12 @@ class Trainer:
     def evaluate(self) -> None:
         """Games against fixed opponents, and the regret landscape if that is wanted."""
         self.doing("games against fixed opponents")
-        result = self.interruptible(lambda: jax.device_get(self.games(self.state)))
+        state = self.whole
+        result = self.interruptible(lambda: jax.device_get(self.games(state)))
         regret = {}
         if self.config.evaluation.landscape:
             self.doing("the regret landscape")
-            regret = self.interruptible(lambda: jax.device_get(self.landscape(self.state)))
+            regret = self.interruptible(lambda: jax.device_get(self.landscape(state)))
         self.reporter.say(evaluation_log.add(self.log, self.config, self.updates, result, regret))
 
 
