@@ -129,7 +129,7 @@ class First:
             raise crew.Gone(self.gone)
 
     def order(self, do: str, **details: Any) -> None:
-        """crew.Tell all others what to do next."""
+        """Tell all others what to do next."""
         for line in list(self.lines.values()):
             line.send(do=do, **details)
 
