@@ -115,7 +115,8 @@ def test_the_first_rollout_on_two_processes_is_that_of_one(tmp_path):
         alike(found["none"], found[layout], within=1e-6)
 
 
-@pytest.mark.parametrize("seeds", [2, pytest.param(1, marks=pytest.mark.long)], ids=["seeds", "environments"])
+@pytest.mark.long
+@pytest.mark.parametrize("seeds", [2, 1], ids=["seeds", "environments"])
 def test_two_processes_play_and_learn_what_one_does(tmp_path, seeds):
     """A rollout decides which levels are stored and their scores, an update the parameters."""
     config = micro("maestro", {"total_updates": 1, "interval": 1}, seeds=seeds, evaluation={"times": 1})

@@ -28,7 +28,7 @@ class Signals:
         self.received: int | None = None
         self.at = 0.0
         self.before: dict[int, Any] = {}
-        self.check: Callable[[], None] = lambda: None  # raises what ends work besides a stop
+        self.check: Callable[[], None] = lambda: None
         self.worker = ThreadPoolExecutor(1)  # so that signals are heard while the device works
 
     def __enter__(self) -> "Signals":
@@ -57,6 +57,10 @@ class Signals:
             self.received = number
             self.at = time.monotonic()
             self.tell(ASKED)
+
+    def heed(self, check: Callable[[], None]) -> None:
+        """From here on work is also ended by what this raises."""
+        self.check = check
 
     def tell(self, text: str) -> None:
         """Answer, if anyone is there."""

@@ -65,7 +65,7 @@ class Trainer:
         self.reporter, self.signals, self.place = reporter, signals, place
         if place.crew is not None:
             place.crew.attend(signals.ask)
-            signals.check = place.crew.check
+            signals.heed(place.crew.check)
         self.checkpointer = Checkpointer(folder.checkpoints, config, reporter)
         self.status: dict[str, Any] = {"total": config.schedule.total_updates, **expected(config)}
         own, position = self.restored() or (self.start(), Position())
