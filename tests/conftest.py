@@ -30,6 +30,7 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 
 # Two processes share the files; the longest come first, so that neither waits for the other at the end.
 LONGEST = (
+    *("sharding", "processes", "study_workers"),
     *("resume", "faults", "methods", "probes", "examples", "docs", "train", "versions", "digests"),
     *("beginning", "games", "ready_agents", "evaluation", "checkpoint", "observations", "contract", "ppo"),
     *("racing_methods", "racing_commands", "racing_properties", "racing_views"),

@@ -92,6 +92,7 @@ def test_two_workers_at_once_train_every_cohort_once_and_make_the_results_once(a
     assert files(place / "out") == files(alone)
 
 
+@pytest.mark.long
 def test_the_cohort_of_a_worker_that_was_killed_is_left_to_the_next(alone, place) -> None:
     first = worker(HELD_AT="2")
     runs_helpers.wait_until_held(place / "out" / "runs" / "dr-sp", first)

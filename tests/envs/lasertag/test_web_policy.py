@@ -82,7 +82,7 @@ def rounded(arrays):
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=() if name in ("maestro", "dr-pfsp") else pytest.mark.long)
+        pytest.param(name, marks=() if name == "maestro" else pytest.mark.long)
         for name in shipped.names("lasertag")
     ],
 )

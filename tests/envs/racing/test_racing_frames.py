@@ -132,6 +132,7 @@ def test_a_decision_is_that_of_the_portable_form(by_kernel, portable):
     assert kerb.any() and 0.1 < end.state.touching.mean() < 0.9 and end.backwards.any() and end.grass.any()
 
 
+@pytest.mark.long
 def test_decisions_in_a_row_are_those_of_the_portable_form(by_kernel, portable):
     env, games = Racing(), situations(48, 4)
     level, state, actions, first = games
