@@ -17,6 +17,7 @@ from maestro.runs.folder import RunFolder
 
 study_tables.PAGE = PAGE = Path(__file__).parent.parent / "regret_study.md"
 study_tables.PLACE = study_tables.PLACE.replace("study_tables", "regret_tables")
+LENGTHS = (500, 1000)  # updates: the preset's own, and twice as many
 OWN, OLD = "maestro", 50  # updates after which a buffer should be half full
 SERVED = {
     "served score": "replayed.regret",
@@ -101,9 +102,13 @@ def scripted(games):
 def main():
     study = Path(sys.argv[1])
     runs = sorted(path for path in (study / "runs").iterdir() if RunFolder(path).metrics.is_file())
-    games = table.read(study / "crossplay" / "table.csv")
-    found = {f"capture, {end}": captures(runs, end) for end in (500, 1000)}
-    found |= {"round robin": standings(games), "scripted": scripted(table.read(study / "evaluate.csv"))}
+    games = table.read(study / "crossplay" / "generated-64" / "table.csv")
+    games = table.select(games, updates=list(LENGTHS))
+    found = {f"capture, {end}": captures(runs, end) for end in LENGTHS}
+    found |= {
+        "round robin": standings(games),
+        "scripted": scripted(table.read(study / "evaluate" / "validation" / "games" / "table.csv")),
+    }
     PAGE.write_text(study_tables.filled(PAGE.read_text(), found))
 
 

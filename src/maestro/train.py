@@ -143,34 +143,39 @@ def remember(
     experiment: Experiment, state: TrainState, task: Task, trajectory: Trajectory, advantage: Array
 ) -> tuple[Curriculum, Played]:
     """Scores of the levels and results against the co-player, told to the teacher: (curriculum, played)."""
-    num_envs = trajectory.num_envs
-    queue = 1 if task.levels is None else jax.tree.leaves(task.levels)[0].shape[0]
+    teacher, known, num_envs = experiment.teacher, state.curriculum, trajectory.num_envs
     seat = trajectory.columns(jnp.arange(num_envs))
-    own = task.levels is None and not experiment.teacher.fixed  # every episode has a level of its own
+    played = score_levels(teacher, known, task, seat, advantage[:, :num_envs])
+    return curriculum.tell(teacher, known, task, played, regret.results(seat)), played
+
+
+def score_levels(
+    teacher: Teacher, known: Curriculum, task: Task, seat: Trajectory, advantage: Array
+) -> Played:
+    """What the student's seat shows of each level of the task."""
+    queue = 1 if task.levels is None else jax.tree.leaves(task.levels)[0].shape[0]
+    own = task.levels is None and not teacher.fixed  # every episode has a level of its own
     best = regret.mean_returns(seat) if own else regret.best_returns(seat, queue)
-    best = curriculum.best_returns(experiment.teacher, state.curriculum, task, best)
-    memory, known = recalled(experiment, state, task, seat, best)
-    score_function = regret.SCORES[experiment.teacher.config.score]
-    score, episodes = score_function(seat, advantage[:, :num_envs], known)
+    best = curriculum.best_returns(teacher, known, task, best)
+    memory, recent = recalled(teacher, known, task, seat, best)
+    score, episodes = regret.SCORES[teacher.config.score](seat, advantage, recent)
     started = seat.finished[-1][None, :] >= jnp.arange(queue)[:, None]
-    played = Played(score, episodes, best, started, memory)
-    teacher = curriculum.tell(experiment.teacher, state.curriculum, task, played, regret.results(seat))
-    return teacher, played
+    return Played(score, episodes, best, started, memory)
 
 
 def recalled(
-    experiment: Experiment, state: TrainState, task: Task, seat: Trajectory, best: Array
+    teacher: Teacher, known: Curriculum, task: Task, seat: Trajectory, best: Array
 ) -> tuple[Any, Array]:
     """(memory, score) of each entry, [Q, E]; None and the best returns for a score that remembers no more."""
-    kind = memories.KINDS.get(experiment.teacher.config.score)
+    kind = memories.KINDS.get(teacher.config.score)
     if kind is None:
         return None, best
     seen = regret.evidence(seat)
-    if task.levels is None and not experiment.teacher.fixed:  # each level has one episode, then it is gone
+    if task.levels is None and not teacher.fixed:  # each level has one episode, then it is gone
         _, score = memories.after(kind.fresh(*seen.episodes.shape), seen)
         return None, regret.episode_mean(seat, score)
     entries = regret.of_entries(seat, seen, best.shape[0])
-    return mesh.agreed(curriculum.recall(experiment.teacher, state.curriculum, task, entries))
+    return mesh.agreed(curriculum.recall(teacher, known, task, entries))
 
 
 def learn(

@@ -25,8 +25,9 @@ def told(score, likely, wins, trains=True):
     won = jnp.array(wins, jnp.float32)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jax.random, "bernoulli", lambda key, p: jnp.broadcast_to(won[:, None], p.shape))
-        key = jax.random.key(0)
-        return chance.by_games(key, teacher, known, task, jnp.ones_like(gained), gained, jnp.bool_(trains))
+        over = jnp.tile(jnp.array([True, trains]), (chance.QUEUE, 1))
+        turn = practice.Turn(teacher, known, task, jnp.ones_like(gained), gained, over)
+        return chance.by_games(jax.random.key(0), turn)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
-
-import tyro
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from maestro.cli.arguments import Mistake, find_game, use_cache
 from maestro.cli.options import find_method
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
     from maestro.runs.first import First
     from maestro.runs.other import Other
 
-CoordinatorOption = Annotated[str, tyro.conf.arg(metavar="HOST:PORT", help_behavior_hint="")]
-NumberOption = Annotated[str, tyro.conf.arg(metavar="INT", help_behavior_hint="")]
 OPTIONS = ("--coordinator", "--process", "--processes")
 OWN = (*OPTIONS, "--out")  # what need not be the same in all processes
 

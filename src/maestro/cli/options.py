@@ -1,6 +1,6 @@
 """Options that are settings, told apart from a command's own; what is wrong with them is collected."""
 
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_origin
 
@@ -22,9 +22,27 @@ SeedOption = Annotated[
     int | None,
     tyro.conf.arg(metavar="INT", help="Of this seed only; by default of all.", help_behavior_hint=""),
 ]
-DevicesOption = Annotated[str, tyro.conf.arg(metavar="INT", help_behavior_hint="")]
-MeshOption = Annotated[str, tyro.conf.arg(metavar="SEEDSxENVS", help_behavior_hint="")]
+NumberOption = Annotated[str, tyro.conf.arg(metavar="INT", help_behavior_hint="")]
 DiceOption = Annotated[int, tyro.conf.arg(help="The same number gives the same levels and games.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """What `train` and `resume` can be told alike."""
+
+    wandb: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Also log to Weights & Biases (needs the extra of that name)."""
+    devices: NumberOption = ""
+    """How many devices share the run; all by default. Seeds go over as many as divide both, the environments
+    of each over the rest."""
+    mesh: Annotated[str, tyro.conf.arg(metavar="SEEDSxENVS", help_behavior_hint="")] = ""
+    """How many devices along the seeds, and along the environments of each, such as 4x2."""
+    coordinator: Annotated[str, tyro.conf.arg(metavar="HOST:PORT", help_behavior_hint="")] = ""
+    """Where process 0 listens, if several processes are this one run; under SLURM it is found."""
+    process: NumberOption = ""
+    """Which of them this is, from 0; found under SLURM and in Kubernetes' indexed jobs."""
+    processes: NumberOption = ""
+    """How many there are; found under SLURM, where 1 makes each task a run of its own."""
 
 
 def split(

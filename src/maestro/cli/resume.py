@@ -9,9 +9,9 @@ import tyro
 
 from maestro import imports, settings
 from maestro.cli.arguments import Mistake, refuse
-from maestro.cli.company import CoordinatorOption, NumberOption, joined
+from maestro.cli.company import joined
 from maestro.cli.opening import open_run
-from maestro.cli.options import DevicesOption, MeshOption, OwnOption, read_file, split
+from maestro.cli.options import OwnOption, Training, read_file, split
 from maestro.cli.output import say
 from maestro.config import RunConfig
 from maestro.games import Game
@@ -22,13 +22,8 @@ from maestro.settings import SettingsError, shown
 
 
 @dataclass(frozen=True)
-class Options:
-    """Resume a run from its newest good checkpoint, exactly as if it had never stopped.
-
-    For example:
-
-    maestro resume runs/maestro-20230501-120000
-    """
+class OldRun:
+    """What only a run that exists can be told."""
 
     run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")]
     """The folder of the run."""
@@ -38,19 +33,16 @@ class Options:
     """Where the run's method is, if it is one of your own."""
     config: Annotated[str, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = ""
     """Settings that the run is believed to have; differences are refused."""
-    wandb: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Also log to Weights & Biases (needs the extra of that name)."""
-    devices: DevicesOption = ""
-    """How many devices share the run; all by default. Seeds go over as many as divide both, the environments
-    of each over the rest."""
-    mesh: MeshOption = ""
-    """How many devices along the seeds, and along the environments of each, such as 4x2."""
-    coordinator: CoordinatorOption = ""
-    """Where process 0 listens, if several processes are this one run; under SLURM it is found."""
-    process: NumberOption = ""
-    """Which of them this is, from 0; found under SLURM and in Kubernetes' indexed jobs."""
-    processes: NumberOption = ""
-    """How many there are; found under SLURM, where 1 makes each task a run of its own."""
+
+
+@dataclass(frozen=True)
+class Options(Training, OldRun):  # in this order their options are shown the other way round
+    """Resume a run from its newest good checkpoint, exactly as if it had never stopped.
+
+    For example:
+
+    maestro resume runs/maestro-20230501-120000
+    """
 
 
 def main(arguments: list[str]) -> None:

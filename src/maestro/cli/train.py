@@ -10,8 +10,8 @@ import tyro
 
 from maestro import settings
 from maestro.cli.arguments import Mistake, find_game, refuse
-from maestro.cli.company import CoordinatorOption, NumberOption, joined, value_of
-from maestro.cli.options import HELP, DevicesOption, MeshOption, find_method, read_file, split
+from maestro.cli.company import joined, value_of
+from maestro.cli.options import HELP, Training, find_method, read_file, split
 from maestro.config import RunConfig
 from maestro.games import DEFAULT, TABLE, Game
 from maestro.settings import SettingsError, shown
@@ -23,12 +23,8 @@ TOLD = f"no accelerator here, hence preset {SMALL}; for as much as on an acceler
 
 
 @dataclass(frozen=True)
-class Options:
-    """Train students by a method, several seeds at once, into a folder that explains itself.
-
-    Every setting can be given as an option, or stand in a TOML file; the defaults shown are those of the
-    preset. `--dry-run` lists the values in force.
-    """
+class NewRun:
+    """What only a new run can be told."""
 
     game: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="GAME")] = ""
     """The game: one that is known, or a game of your own as module:NAME."""
@@ -44,19 +40,15 @@ class Options:
     """An agent's file to begin with, or a run's folder to go on from (up to --schedule.total-updates)."""
     dry_run: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print the settings in force, the network's size and the memory needed; train nothing."""
-    wandb: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Also log to Weights & Biases (needs the extra of that name)."""
-    devices: DevicesOption = ""
-    """How many devices share the run; all by default. Seeds go over as many as divide both, the environments
-    of each over the rest."""
-    mesh: MeshOption = ""
-    """How many devices along the seeds, and along the environments of each, such as 4x2."""
-    coordinator: CoordinatorOption = ""
-    """Where process 0 listens, if several processes are this one run; under SLURM it is found."""
-    process: NumberOption = ""
-    """Which of them this is, from 0; found under SLURM and in Kubernetes' indexed jobs."""
-    processes: NumberOption = ""
-    """How many there are; found under SLURM, where 1 makes each task a run of its own."""
+
+
+@dataclass(frozen=True)
+class Options(Training, NewRun):  # in this order their options are shown the other way round
+    """Train students by a method, several seeds at once, into a folder that explains itself.
+
+    Every setting can be given as an option, or stand in a TOML file; the defaults shown are those of the
+    preset. `--dry-run` lists the values in force.
+    """
 
 
 Options.__doc__ = f"""{Options.__doc__}

@@ -7,14 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from maestro import curriculum, memories, regret
+from maestro import regret, train
 from maestro.config import CurriculumConfig
-from maestro.curriculum import Curriculum, Task, Teacher
-from maestro.level_buffer import Played
 from maestro.rollout import Trajectory
 from maestro.theory import practice, tabular
 from maestro.theory.convergence import Excess, excesses, viewed
-from maestro.theory.practice import CONFIG, Plan, Told
+from maestro.theory.practice import CONFIG, Plan, Told, Turn
 
 LEVELS, HOPELESS, LUCK = 4, 2, 0.02  # levels with something to learn, and those that only luck wins
 VIEWS = ("seen", "hidden")
@@ -39,30 +37,16 @@ def with_hopeless(payoffs: Float[np.ndarray, "G L A B"]) -> Float[np.ndarray, "G
     return np.concatenate([payoffs, np.full((games, HOPELESS, *actions), LUCK)], axis=1)
 
 
-def by_games(
-    key: PRNGKeyArray,
-    teacher: Teacher,
-    known: Curriculum,
-    task: Task,
-    mine: Float[Array, "Q 2 A"],
-    gained: Float[Array, "Q 2 A"],
-    trains: Array,
-) -> Told:
+def by_games(key: PRNGKeyArray, turn: Turn) -> Told:
     """Scores as in training, of one game for each level in a queue; payoffs are chances to win.
 
     The critic knows the chance, so that nothing but the estimate of regret can be wrong.
     """
-    chance = jnp.sum(mine * gained, axis=-1)
+    chance = jnp.sum(turn.mine * turn.gained, axis=-1)
     won = jax.random.bernoulli(key, chance).astype(jnp.float32)
-    took_place = jnp.broadcast_to(jnp.stack([jnp.bool_(True), trains]), chance.shape)
-    games = trajectory(won, chance, took_place)
-    best = curriculum.best_returns(teacher, known, task, regret.best_returns(games, len(won)))
-    memory, seen = None, best
-    if teacher.config.score in memories.KINDS:
-        evidence = regret.of_entries(games, regret.evidence(games), len(won))
-        memory, seen = curriculum.recall(teacher, known, task, evidence)
-    score, episodes = regret.SCORES[teacher.config.score](games, won - chance, seen)
-    return Played(score, episodes, best, took_place, memory), regret.results(games)
+    games = trajectory(won, chance, turn.took_place)
+    found = train.score_levels(turn.teacher, turn.known, turn.task, games, won - chance)
+    return found.replace(started=found.started & turn.took_place), regret.results(games)
 
 
 def trajectory(won: Float[Array, "T 2"], chance: Float[Array, "T 2"], over: Bool[Array, "T 2"]) -> Trajectory:

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from flax.struct import PyTreeNode
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from maestro import curriculum, population
 from maestro.config import CurriculumConfig
@@ -25,26 +26,27 @@ CONFIG = CurriculumConfig(playlist=1, member_buffer_size=3)
 State = tuple[Curriculum, Learner]
 Newcomer = Callable[[Tabular, Learner], Float[Array, "L B"]]  # a co-player's actions on each level
 Told = tuple[Played, Float[Array, "T 2"]]  # what the teacher is told: scores, and results of games
-Scoring = Callable[[PRNGKeyArray, Teacher, Curriculum, Task, Array, Array, Array], Told]
 
 
-def known_regrets(
-    key: PRNGKeyArray,
-    teacher: Teacher,
-    curriculum: Curriculum,
-    task: Task,
-    mine: Float[Array, "Q 2 A"],
-    gained: Float[Array, "Q 2 A"],
-    trains: Array,
-) -> Told:
-    """Exact scores of the new and the replayed levels; the latter count only if the buffer was warm.
+class Turn(NamedTuple):
+    """A task in the middle of a step, [Q, 2]: the new level, and those that are replayed."""
 
-    `mine` is how likely each action is, `gained` what it gets.
-    """
-    del key, teacher, curriculum, task
-    took_place = jnp.broadcast_to(jnp.stack([jnp.bool_(True), trains]), mine.shape[:2])
-    best = gained.max(axis=-1)
-    score = jnp.sum(mine * (best[..., None] - gained), axis=-1)
+    teacher: Teacher
+    known: Curriculum
+    task: Task
+    mine: Float[Array, "Q 2 A"]  # how likely each action is
+    gained: Float[Array, "Q 2 A"]  # what each action gets
+    took_place: Bool[Array, "Q 2"]  # what is replayed does only if the buffer was warm
+
+
+Scoring = Callable[[PRNGKeyArray, Turn], Told]
+
+
+def known_regrets(key: PRNGKeyArray, turn: Turn) -> Told:
+    """Exact scores."""
+    del key
+    best, took_place = turn.gained.max(axis=-1), turn.took_place
+    score = jnp.sum(turn.mine * (best[..., None] - turn.gained), axis=-1)
     found = Played(
         score=jnp.where(took_place, score, 0.0),
         episodes=took_place.astype(jnp.int32),
@@ -132,10 +134,9 @@ def cycle(
     coplayer = population.member(known.population, slot)
     gained = jnp.einsum("qnab,qnb->qna", game.payoff[levels], coplayer[levels])
     mine = learner.policy(student)[game.sees[levels]]
-    dice = jax.random.fold_in(turn[0], 2)
-    known = curriculum.tell(
-        teacher, known, task, *plan.scoring(dice, teacher, known, task, mine, gained, trains)
-    )
+    took_place = jnp.broadcast_to(jnp.stack([jnp.bool_(True), trains]), levels.shape)
+    dice, asked = jax.random.fold_in(turn[0], 2), Turn(teacher, known, task, mine, gained, took_place)
+    known = curriculum.tell(teacher, known, task, *plan.scoring(dice, asked))
     shortfall = (gained.max(axis=-1, keepdims=True) - gained) / (game.payoff.max() - game.payoff.min())
     for entry in range(len(levels)):
         seen = game.sees[levels[entry, 1]]
