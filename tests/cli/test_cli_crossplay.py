@@ -66,6 +66,8 @@ def test_two_runs_of_one_method_go_by_their_folders(runs) -> None:
     groups = entrants.find_all(RACE, [runs["one"], runs["again"], runs["two"], "Random"])
     assert list(groups) == ["one", "again", "dr-sp", "random"]
     assert [e.name for e in groups["one"]] == ["one/0", "one/1"] and groups["one"][0].digest
+    found = entrants.runs_among(RACE, [runs["two"], runs["again"], "Random", runs["one"]])
+    assert [run.label for run in found.values()] == ["dr-sp", "again", "one"]
 
 
 def test_an_agents_file_and_a_student_of_a_run_take_part(runs) -> None:
@@ -132,12 +134,12 @@ def test_students_are_measured_against_opponents_of_ones_choice(capsys, runs, tm
 
 @pytest.mark.long
 def test_a_best_response_is_trained_and_kept(capsys, runs) -> None:
-    words = (runs["two"], *GAME, *FEW, "--against", "random", "--exploit", 2, "--json")
+    words = (runs["one"], runs["again"], *GAME, *FEW, "--against", "random", "--exploit", 2, "--json")
     code, out, errors = call(capsys, "evaluate", *words)
     assert code == 0, errors
-    found = json.loads(out)
-    assert found["exploitability"]["dr-sp"]["budget"]["updates"] == 2
-    assert list(Path(runs["two"]).glob("exploiters/*.safetensors"))
+    found = json.loads(out)["exploitability"]
+    assert {name: one["budget"]["updates"] for name, one in found.items()} == {"one": 2, "again": 2}
+    assert list(Path(runs["again"]).glob("exploiters/*.safetensors"))
 
 
 WRONG = {

@@ -160,8 +160,7 @@ def exploited(
     from maestro.runs import agent_file, entrants, exploiters
 
     found = {}
-    for name in filter(entrants.is_run, who):
-        run = entrants.open_run(Path(name), game)
+    for name, run in entrants.runs_among(game, who).items():
         _, config, _ = open_run(Path(name), typed)
         path = run.folder.agents / f"student-{run.seeds[0]}.safetensors"
         what = f"a best response to {run.label}/{run.seeds[0]}"

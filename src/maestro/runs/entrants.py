@@ -82,22 +82,24 @@ def is_run(typed: str) -> bool:
     return Path(typed).is_dir() and not typed.endswith(ENDING)
 
 
-def find_all(game: Game, typed: Sequence[str], updates: int | None = None) -> Groups:
-    """Everyone who was named, by label: folders of runs, agents' files, names of players.
-
-    Two runs of one method go by the names of their folders.
-    """
+def runs_among(game: Game, typed: Sequence[str]) -> dict[str, Candidate]:
+    """The runs, by what was typed; two of one method go by the names of their folders."""
     runs = {name: open_run(Path(name), game) for name in typed if is_run(name)}
     often = Counter(run.label for run in runs.values())
+    twice = {name: Path(name).resolve().name for name, run in runs.items() if often[run.label] > 1}
+    return {name: replace(run, label=twice.get(name, run.label)) for name, run in runs.items()}
+
+
+def find_all(game: Game, typed: Sequence[str], updates: int | None = None) -> Groups:
+    """Everyone who was named, by label: folders of runs, agents' files, names of players."""
+    runs = runs_among(game, typed)
     groups: Groups = {}
     for name in typed:
         found = runs[name].students(updates) if name in runs else [single(game, name)]
         label = found[0].label
-        if name in runs and often[label] > 1:
-            label = Path(name).resolve().name
         if label in groups:
             raise RunError(f"{name}: there is already someone called {label!r}; name each only once")
-        groups[label] = [replace(entrant, label=label) for entrant in found]
+        groups[label] = found
     return groups
 
 
