@@ -30,6 +30,7 @@ from runs_helpers import (
 
 LONG_RUN = micro("dr-sp", ENDLESS, evaluation={"times": 0})
 SHORT_RUN = micro(schedule={"total_updates": 6, "interval": 2})
+STARTING = 12  # seconds until the first update on an idle machine, and a little more
 AT_ONCE = 60  # seconds within which the others end when one is gone
 WALL = ("Check failure", "coordination", "Traceback", "grpc")  # of what the runtime would say itself
 
@@ -213,6 +214,36 @@ def test_a_process_that_is_killed_takes_the_other_down_and_the_run_goes_on(tmp_p
 def test_nothing_acknowledged_is_lost_however_often_one_is_killed(tmp_path):
     took = kill_again_and_again(tmp_path / "run", 20, random.Random(1))
     print(f"the other ended after {min(took):.1f} to {max(took):.1f} seconds")
+
+
+def begun_or_resumed(path):
+    """What starts a run, or goes on with what is left of it."""
+    return resumed(path) if (path / "config.toml").is_file() else new_run(path, LONG_RUN)
+
+
+@pytest.mark.long
+def test_one_that_is_killed_while_they_start_or_compile_is_named_too(tmp_path):
+    """At any moment after the first process listens; who has not come by then is waited for."""
+    path, dice, took, codes = tmp_path / "run", random.Random(2), [], []
+    for number in range(20):
+        victim, processes = number % 2, start_all(*begun_or_resumed(path), WAIT="20")
+        time.sleep(dice.uniform(0, STARTING))
+        processes[victim].kill()
+        began = time.monotonic()
+        _, errors = processes[1 - victim].communicate(timeout=PATIENCE)
+        took.append(time.monotonic() - began)
+        codes.append(processes[1 - victim].returncode)
+        said = [line for line in errors.splitlines() if line.startswith("maestro: ")]
+        assert codes[-1] in (1, 2) and took[-1] < AT_ONCE and len(said) == 1, (codes, took, errors)
+        assert f"process {victim} of 2" in said[0] or "did not answer" in said[0], errors
+        assert not any(word in errors for word in WALL), errors
+        processes[victim].communicate()
+    gone = [seconds for seconds, code in zip(took, codes, strict=True) if code == 1]
+    print(f"{len(gone)} of {len(took)} had come, noticed after {min(gone):.1f} to {max(gone):.1f} seconds")
+    processes = start_all(*begun_or_resumed(path))
+    wait_for_updates(path, processes[0])
+    processes[0].terminate()
+    assert [code for code, _, _ in ended(processes)] == [143, 143] and restorable(path, LONG_RUN)
 
 
 @pytest.mark.long

@@ -114,7 +114,7 @@ def test_who_does_not_come_is_named(monkeypatch):
     monkeypatch.setattr(crew, "WAIT", 0.01)
     first = first_of(4)
     other_of(first, 2)
-    with pytest.raises(ProcessError, match="--processes: 1, 3 of 4 not there within 0 seconds"):
+    with pytest.raises(ProcessError, match="--processes: process 1, 3 of 4 did not come within 0 seconds"):
         first.start()
 
 

@@ -40,8 +40,8 @@ class First:
         """Wait for all, then start JAX's runtime."""
         if self.member.count > 1 and not self.complete.wait(crew.WAIT):
             there = {0, *self.lines}
-            missing = [str(n) for n in range(self.member.count) if n not in there]
-            told = f"{', '.join(missing)} of {self.member.count} not there within {crew.WAIT:.0f} seconds"
+            missing = ", ".join(str(n) for n in range(self.member.count) if n not in there)
+            told = f"process {missing} of {self.member.count} did not come within {crew.WAIT:.0f} seconds"
             raise ProcessError(f"--processes: {told}")
         self.order("start")
         here = f"{relay.HERE}:{self.service}"
