@@ -90,7 +90,7 @@ def standings(games):
 
 
 def scripted(games):
-    """Against the scripted opponents of the validation split, after all updates; intervals over seeds."""
+    """Against scripted opponents, after all updates; intervals over seeds."""
     rows = [["cohort", "opponent", "return", "95 % interval", "won / drawn / lost"]]
     for one in against(games):
         ends = " to ".join(number(one[end]) for end in ("low", "high"))
@@ -107,6 +107,8 @@ def main():
     found = {f"capture, {end}": captures(runs, end) for end in LENGTHS}
     found |= {
         "round robin": standings(games),
+        "combinations": standings(table.read(study / "crossplay" / "ten" / "table.csv")),
+        "hunter": scripted(table.read(study / "hunter" / "table.csv")),
         "scripted": scripted(table.read(study / "evaluate" / "validation" / "games" / "table.csv")),
     }
     PAGE.write_text(study_tables.filled(PAGE.read_text(), found))
