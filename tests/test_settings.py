@@ -22,11 +22,9 @@ from maestro.config import (
     Length,
     Range,
     ScheduleConfig,
-    bare,
     leaves,
-    marks,
     population_size,
-    setting_types,
+    settings_of,
 )
 from maestro.curriculum import Source
 from maestro.envs.lasertag.game import LaserTag
@@ -72,20 +70,20 @@ def test_names_that_are_allowed_are_those_of_the_methods_and_of_the_game():
     assert f"allowed: {', '.join(GAME.levels.names)}" in problems({"level": "zzzz"})[0]
 
 
-def kinds(hint, kind):
+def kinds(setting, kind):
     """How many marks of a kind stand beside a type."""
-    return sum(isinstance(mark, kind) for mark in marks(hint))
+    return sum(isinstance(mark, kind) for mark in setting.marks)
 
 
 @pytest.mark.parametrize("config", [GAME.presets["paper"], LaserTag(), *(a() for a in AGENTS)], ids=str)
 def test_every_number_has_a_range_every_list_a_length_and_nothing_else_does(config):
     found = list(leaves(config))
-    for path, hint, value in found:
-        several = get_origin(bare(hint)) is tuple
-        kind = get_args(bare(hint))[0] if several else bare(hint)
-        assert kinds(hint, Range) == (kind in (int, float)), path
-        assert kinds(hint, Length) == several, path
-        assert all(mark.low < mark.high for mark in marks(hint) if isinstance(mark, Range)), path
+    for path, setting, value in found:
+        several = get_origin(setting.kind) is tuple
+        kind = get_args(setting.kind)[0] if several else setting.kind
+        assert kinds(setting, Range) == (kind in (int, float)), path
+        assert kinds(setting, Length) == several, path
+        assert all(mark.low < mark.high for mark in setting.marks if isinstance(mark, Range)), path
         assert isinstance(value, tuple) == several
     assert found and out_of_range(config) == []
 
@@ -116,7 +114,7 @@ def test_every_group_of_settings_has_a_sentence_of_its_own(group):
 
 @pytest.mark.parametrize("agent", [a() for a in AGENTS], ids=str)
 def test_what_the_game_decides_is_no_setting(agent):
-    given = {f.name for f in fields(agent)} - set(setting_types(agent))
+    given = {f.name for f in fields(agent)} - set(settings_of(agent))
     assert "action" in given and len(given) == 2
     found = []
     settings_module.apply(agent, dict.fromkeys(given, 3), found, "agent.")
@@ -285,9 +283,9 @@ def test_a_missing_file_is_told(tmp_path):
         read(tmp_path / "none.toml")
 
 
-def value_of(hint, path):
+def value_of(setting, path):
     """Values that a setting may have, its range and type alone considered."""
-    kind, several = bare(hint), get_origin(bare(hint)) is tuple
+    kind, several = setting.kind, get_origin(setting.kind) is tuple
     if get_origin(kind) is Literal:
         return st.sampled_from(get_args(kind))
     if kind is bool:
@@ -297,7 +295,7 @@ def value_of(hint, path):
         return st.sampled_from(names[path])
     if path == "evaluation.opponents":
         return st.lists(st.sampled_from(OPPONENTS), unique=True).map(tuple)
-    low, high = next((mark.low, mark.high) for mark in marks(hint) if isinstance(mark, Range))
+    low, high = next((mark.low, mark.high) for mark in setting.marks if isinstance(mark, Range))
     if several:
         return st.lists(st.integers(low, high), max_size=16).map(tuple)
     return st.integers(low, high) if kind is int else st.floats(low, high)
@@ -308,9 +306,9 @@ def values(config=GAME.presets["paper"], path=""):
     return st.fixed_dictionaries(
         {
             name: values(getattr(config, name), f"{path}{name}.")
-            if is_dataclass(hint)
-            else value_of(hint, path + name)
-            for name, hint in setting_types(config).items()
+            if is_dataclass(setting.kind)
+            else value_of(setting, path + name)
+            for name, setting in settings_of(config).items()
         }
     )
 

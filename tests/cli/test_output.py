@@ -136,7 +136,7 @@ def test_runs_below_a_name_that_is_too_long_are_a_mistake(capsys):
 
 
 def test_a_path_that_nobody_has_foreseen_is_a_mistake_too(capsys, monkeypatch):
-    monkeypatch.setattr(cli, "dispatch", lambda arguments: os.stat(arguments[0]).st_size)
+    monkeypatch.setattr(cli, "reply", lambda arguments: os.stat(arguments[0]).st_size)
     assert cli.run([LONG]) == 2
     assert capsys.readouterr().err == f"maestro: '{LONG}': File name too long\n"
 

@@ -87,7 +87,7 @@ def test_two_workers_at_once_train_every_cohort_once_and_make_the_results_once(a
     assert codes in ([0, 0], [0, 3]), said  # 3: the other one was still at work
     assert sum(out.splitlines().count("crossplay test") for _, out in said) == 1
     for name in ("dr-sp", "dr-fsp"):
-        about = run_folder.read_about(run_folder.RunFolder(place / "out" / "runs" / name))
+        about = run_folder.read_json(run_folder.RunFolder(place / "out" / "runs" / name).about)
         assert len(about["sessions"]) == 1
     assert files(place / "out") == files(alone)
 
@@ -279,7 +279,7 @@ def test_a_cohort_that_another_worker_has_finished_is_not_trained_again(place, m
 
     monkeypatch.setattr(launch, "built", build)
     assert one.run() == 0 and not one.failed
-    assert run_folder.read_about(one.standings()[0].folder)["sessions"] == []
+    assert run_folder.read_json(one.standings()[0].folder.about)["sessions"] == []
 
 
 def test_a_cohort_that_another_worker_tidies_up_at_once_is_finished(place, monkeypatch) -> None:

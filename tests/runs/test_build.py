@@ -109,7 +109,7 @@ def test_a_level_that_is_none_is_an_error_in_the_settings(level, message):
 
 
 def test_generated_levels_are_the_default():
-    assert TINY.level == "" and build.fixed_level(GAME, "") is None
+    assert TINY.level == "" and not build.experiment(GAME, TINY).teacher.fixed
     assert text.to_text(build.fixed_level(GAME, "Empty")).count("#") == 0
 
 

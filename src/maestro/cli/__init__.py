@@ -65,8 +65,12 @@ def run(arguments: list[str]) -> int:
     """Run one command; a mistake of the user's is one message and exit code 2."""
     from maestro.cli.arguments import Mistake
 
+    code = 0
     try:
-        code = dispatch(arguments)
+        if arguments and arguments[0] in COMMANDS:
+            importlib.import_module(f"maestro.cli.{arguments[0]}").main(arguments[1:])
+        else:
+            code = reply(arguments)
     except Mistake as mistake:
         code = complain(str(mistake))
     except SystemExit as end:  # how the parser of arguments ends
@@ -77,8 +81,8 @@ def run(arguments: list[str]) -> int:
     return code
 
 
-def dispatch(arguments: list[str]) -> int:
-    """Call the command that is named first."""
+def reply(arguments: list[str]) -> int:
+    """Say something where no command is named; returns the exit code."""
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         say(overview())
         return 0 if arguments else 2
@@ -87,13 +91,9 @@ def dispatch(arguments: list[str]) -> int:
 
         say(f"maestro {maestro.__version__}")
         return 0
-    name, *rest = arguments
-    if name not in COMMANDS:
-        nearest = difflib.get_close_matches(name, COMMANDS, 1, 0.0)[0]
-        allowed = ", ".join(COMMANDS)
-        return complain(f"unknown command {name!r} (nearest: {nearest!r}; allowed: {allowed})")
-    importlib.import_module(f"maestro.cli.{name}").main(rest)
-    return 0
+    nearest = difflib.get_close_matches(arguments[0], COMMANDS, 1, 0.0)[0]
+    allowed = ", ".join(COMMANDS)
+    return complain(f"unknown command {arguments[0]!r} (nearest: {nearest!r}; allowed: {allowed})")
 
 
 def trouble(error: OSError) -> str:

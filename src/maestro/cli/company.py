@@ -25,6 +25,10 @@ OWN = (*OPTIONS, "--out")  # what need not be the same in all processes
 @contextmanager
 def joined(words: list[str]) -> "Iterator[First | None]":
     """The other processes of this run, seen from the first; None if there are none. Others do not get in."""
+    typed = any(word.partition("=")[0] in OPTIONS for word in words)
+    if not typed and not all(os.environ.get(name) for name in processes.SLURM):
+        yield None
+        return
     try:
         coordinator, process, count = (value_of(option, words) for option in OPTIONS)
         member = processes.find(coordinator, process, count, os.environ)

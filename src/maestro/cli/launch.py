@@ -67,11 +67,6 @@ class Job:
     page: bool = True  # whether it ends with a report; the cohorts of a study share one
 
     @property
-    def devices_of_a_run(self) -> int:
-        """Over how many the environments of a seed are spread."""
-        return 1 if self.layout is None else self.layout.envs
-
-    @property
     def typed(self) -> str:
         """What must be typed again to resume it."""
         parts = [f" --game {self.origin}"] if self.origin else []
@@ -99,7 +94,7 @@ def built(job: Job) -> Experiment:
     """The experiment, once; what cannot be built is a mistake in the settings."""
     try:
         experiment = build.experiment(job.game, job.config, job.method)
-        build.lstm_form(experiment, job.devices_of_a_run)
+        build.lstm_form(experiment, job.layout)
         return experiment
     except SettingsError as error:
         refuse(error)
@@ -179,7 +174,7 @@ def work(
 ) -> None:
     """The run itself; `Stopped` if it ends early."""
     device, config, began = jax.devices()[0].device_kind, job.config, time.monotonic()
-    form = build.lstm_form(experiment, job.devices_of_a_run)
+    form = build.lstm_form(experiment, job.layout)
     where = device if job.layout is None else f"{job.layout.devices} x {device} ({job.layout})"
     progress.say(f"{config.method} on {config.game}, {config.seeds} seed(s), on {where}: {folder.path}")
     if form is not None and jax.default_backend() != "cpu":

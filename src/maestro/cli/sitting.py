@@ -161,4 +161,4 @@ class Sitting:
 
 def has_failed(one: Standing) -> bool:
     """Whether an earlier sitting had to give it up."""
-    return run_folder.read_status(one.folder).get("state") == "failed"
+    return run_folder.read_json(one.folder.status).get("state") == "failed"

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 
 from maestro import settings, toml
+from maestro.agents import lstm
 from maestro.agents.lstm import Form
 from maestro.agents.recurrent import Recurrent
 from maestro.config import BIG, SIGNED, RunConfig, exploiter_budget, exploiter_count, population_size
@@ -16,6 +17,7 @@ from maestro.evaluation.opponents import FIRST
 from maestro.games import Game
 from maestro.methods import METHODS, hardest, self_play, uniform
 from maestro.settings import SettingsError, nearest, shown
+from maestro.sharding import Layout
 from maestro.toml import toml_value
 from maestro.train import Experiment
 
@@ -36,7 +38,8 @@ def configure(
     """
     found = list(problems)
     config = settings.apply(base, changes, found)
-    config = replace(config, level=settled_level(game, config.level, found))
+    if config.level:
+        config = replace(config, level=settled_level(game, config.level, found))
     if config.game != game.name:
         found.append(f"game: these settings are of {shown(config.game)}, not of {game.name}")
     found += settings.out_of_range(config)
@@ -44,7 +47,11 @@ def configure(
     if method is None:
         hint = nearest(config.method, list(METHODS))
         found.append(f"method: {shown(config.method)} is unknown; {hint}")
-    found += unknown_opponents(game, config) + inconsistent(config, method)
+    known = [FIRST, *game.players]
+    for name in config.evaluation.opponents:
+        if name not in known:
+            found.append(f"evaluation.opponents: {shown(name)} is unknown; {nearest(name, known)}")
+    found += inconsistent(config, method)
     if found:
         raise SettingsError(found)
     return config
@@ -66,16 +73,6 @@ def settled_level(game: Game, level: str, problems: list[str]) -> str:
     if len(toml_value(text)) > MAX_LEVEL:
         problems.append(f"level: {shown(level)} is too long to be kept among the settings of a run")
     return text if "\n" in text else f"{text}\n"
-
-
-def unknown_opponents(game: Game, config: RunConfig) -> list[str]:
-    """A line for each opponent that the game does not have."""
-    names = [FIRST, *game.players]
-    return [
-        f"evaluation.opponents: {shown(name)} is unknown; {nearest(name, names)}"
-        for name in config.evaluation.opponents
-        if name not in names
-    ]
 
 
 def inconsistent(config: RunConfig, method: Method | None) -> list[str]:
@@ -114,7 +111,8 @@ def inconsistent(config: RunConfig, method: Method | None) -> list[str]:
          f"evaluation.levels: {shown(config.evaluation.levels)} is odd; half are played from the other seat"),
     ]  # fmt: skip
     found += beyond_the_paper(config, method) if method else []
-    found += of_exploiters(config, plays_itself) if schedule.interval >= 1 else []
+    if schedule.exploiters != "none" and schedule.interval >= 1:
+        found += of_exploiters(config, plays_itself)
     own = config.environment.problems() if hasattr(config.environment, "problems") else []
     return [f"environment.{line}" for line in own] + [message for wrong, message in found if wrong]
 
@@ -150,18 +148,18 @@ def beyond_the_paper(config: RunConfig, method: Method) -> list[tuple[bool, str]
 def of_exploiters(config: RunConfig, plays_itself: bool) -> list[tuple[bool, str]]:
     """(whether it is so, the message): settings that leave exploiters nothing to do."""
     schedule = config.schedule
-    wanted, count = schedule.exploiters != "none", exploiter_count(schedule)
+    count = exploiter_count(schedule)
     told = f"schedule.exploiters: {shown(schedule.exploiters)}"
     made = count * exploiter_budget(schedule)
     first = schedule.warmup + schedule.interval
     return [
-        (wanted and plays_itself,
+        (plays_itself,
          f"{told} makes no sense in self-play, {shown(config.method)}, where members never play; "
          "allowed: none"),
-        (wanted and not plays_itself and not count,
+        (not plays_itself and not count,
          f"{told} has none to train: the first would join at update {shown(first)} of "
          f"{shown(schedule.total_updates)}; schedule.interval is to be shorter"),
-        (wanted and made > BIG,
+        (made > BIG,
          f"schedule.exploiter_updates: {shown(exploiter_budget(schedule))} for each of {count:,} exploiters "
          f"are more than {BIG:,} in all"),
     ]  # fmt: skip
@@ -176,7 +174,7 @@ def experiment(game: Game, config: RunConfig, method: Method | None = None) -> E
         agent = config.agent.fitted(observation_shape(env), env.action)
     except ValueError as error:
         raise SettingsError([f"agent: {error}"]) from None
-    level = fixed_level(game, config.level)
+    level = fixed_level(game, config.level) if config.level else None
     teacher = Teacher(
         config=config.curriculum,
         method=method or METHODS[config.method],
@@ -189,20 +187,19 @@ def experiment(game: Game, config: RunConfig, method: Method | None = None) -> E
     return Experiment(env, agent, teacher, config.ppo, config.schedule)
 
 
-def fixed_level(game: Game, level: str) -> Level | None:
+def fixed_level(game: Game, level: str) -> Level:
     """The level of a specialist, by its name or as its text."""
-    if not level:
-        return None
     return game.levels.parse(level) if "\n" in level else game.levels.load(level)
 
 
-def lstm_form(experiment: Experiment, devices: int = 1) -> Form | None:
+def lstm_form(experiment: Experiment, layout: Layout | None = None) -> Form | None:
     """How the student's LSTM computes over a device's part of a minibatch; none if it has no LSTM."""
     if not isinstance(experiment.agent, Recurrent):
         return None
     sequences = experiment.ppo.workers * (2 if experiment.schedule.sp_train_both else 1)
+    devices = 1 if layout is None else layout.envs  # that share the environments of a seed
     try:
-        return experiment.agent.form(sequences // experiment.ppo.minibatches // devices)
+        return lstm.choose(experiment.agent.hidden, sequences // experiment.ppo.minibatches // devices)
     except ValueError as error:
         raise SettingsError([str(error)]) from None
 

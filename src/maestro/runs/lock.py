@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
+REFUSED = (BlockingIOError, PermissionError)  # the second one over NFS
+
 
 class Locked(Exception):
     """Why a folder cannot be worked on."""
@@ -59,20 +61,16 @@ def reading(folder: Path) -> TextIO:
 
 def taken(file: TextIO) -> bool:
     """Whether the lock could be had; those who only look share it for an instant, and are waited for."""
-    while not locked(file, fcntl.LOCK_EX):
-        if not locked(file, fcntl.LOCK_SH):
+    while True:
+        with suppress(*REFUSED):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except REFUSED:
             return False
         fcntl.flock(file, fcntl.LOCK_UN)  # else two who wait would be two who look, for ever
         time.sleep(random.uniform(0.005, 0.015))
-    return True
-
-
-def locked(file: TextIO, kind: int) -> bool:
-    """Whether a lock of this kind could be had at once."""
-    with suppress(BlockingIOError, PermissionError):  # the second one over NFS
-        fcntl.flock(file, kind | fcntl.LOCK_NB)
-        return True
-    return False
 
 
 def is_held(folder: Path) -> bool:

@@ -23,5 +23,6 @@ def seconds(config: RunConfig, experiment: Experiment) -> float:
     seats = 2 if schedule.sp_train_both else 1
     steps = ppo.workers * ppo.rollout_length * config.seeds  # of an update
     passes = schedule.total_updates * (2 * rollouts + BACKWARD * ppo.epochs * seats)
-    passes += exploiter_count(schedule) * exploiter_budget(schedule) * (2 + BACKWARD * ppo.epochs)
+    if schedule.exploiters != "none":
+        passes += exploiter_count(schedule) * exploiter_budget(schedule) * (2 + BACKWARD * ppo.epochs)
     return 2.0 * parameter_count(experiment) * steps * passes / (PER_CORE * cores)
