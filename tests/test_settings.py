@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from maestro import agents
 from maestro import settings as settings_module
 from maestro.cli import train
-from maestro.cli.arguments import Mistake
 from maestro.config import (
     PAPER,
     PRESETS,
@@ -231,10 +230,10 @@ def test_options_win_over_a_file_and_a_file_over_a_preset(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text('preset = "tiny"\nseeds = 2\n[ppo]\nclip = 0.1\nepochs = 3\n')
     options = train.Options(config=str(path))
-    config, _ = train.resolve(GAME, options, [("ppo.clip", "0.3"), ("seed", "7")], None, [])
+    config, *_ = train.resolve(GAME, options, [("ppo.clip", "0.3"), ("seed", "7")], [], None)
     assert (config.agent, config.seeds, config.ppo.epochs) == (GAME.presets["tiny"].agent, 2, 3)
     assert (config.ppo.clip, config.seed) == (0.3, 7)
-    paper, _ = train.resolve(GAME, replace(options, preset="paper"), [], None, [])
+    paper, *_ = train.resolve(GAME, replace(options, preset="paper"), [], [], None)
     assert (paper.agent, paper.seeds) == (GAME.presets["paper"].agent, 2)
     assert merge({"ppo": {"clip": 0.1}, "seeds": 2}, {"ppo": {"epochs": 3}, "seeds": 4}) == {
         "ppo": {"clip": 0.1, "epochs": 3},
@@ -246,9 +245,9 @@ def test_options_win_over_a_file_and_a_file_over_a_preset(tmp_path):
 def test_an_unknown_preset_in_a_file_is_told_with_the_rest(tmp_path, content):
     path = tmp_path / "mine.toml"
     path.write_text(f"{content}\nseeds = 0\n")
-    with pytest.raises(Mistake) as raised:
-        train.resolve(GAME, train.Options(config=str(path)), [], None, [])
-    _, preset, seeds = str(raised.value).splitlines()
+    with pytest.raises(SettingsError) as raised:
+        train.resolve(GAME, train.Options(config=str(path)), [], [], None)
+    preset, seeds = str(raised.value).splitlines()
     assert "preset: " in preset and "is not allowed; allowed: paper, fast, tiny" in preset
     assert "seeds: 0 is out of range" in seeds
 

@@ -243,16 +243,15 @@ def test_a_cohort_is_not_copied_over_one_that_was_begun_in_the_meantime(place) -
 @pytest.fixture
 def taken(place, monkeypatch):
     """A sitting whose first cohort another process begins, and holds, while it is about to be begun here."""
-    one, built, stack = sitting(place / "out"), launch.built, ExitStack()
+    one, stack = sitting(place / "out"), ExitStack()
     first = one.standings()[0]
 
-    def build(job):
-        if job.config == first.planned.config and not first.folder.config.exists():
-            run_folder.begin(run_folder.claim(first.folder.path), job.config)
+    def begin_first():
+        if not first.folder.config.exists():
+            run_folder.begin(run_folder.claim(first.folder.path), first.planned.config)
             stack.enter_context(lock.hold(first.folder.path))
-        return built(job)
 
-    monkeypatch.setattr(launch, "built", build)
+    monkeypatch.setattr(launch, "use_cache", begin_first)  # which every run begins with
     with stack:
         yield one, stack
 
@@ -270,14 +269,12 @@ def test_a_cohort_that_another_worker_has_finished_is_not_trained_again(place, m
     one = sitting(place / "out", only=("dr-sp",))
     planned = one.study.cohorts[0]
     run_folder.begin(run_folder.claim(place / "out" / "runs" / "dr-sp"), planned.config)
-    built = launch.built
 
-    def build(job):
+    def finish_first():
         shutil.rmtree(place / "out" / "runs" / "dr-sp")
         finished(place / "out", planned, [PAPER, ROCK])
-        return built(job)
 
-    monkeypatch.setattr(launch, "built", build)
+    monkeypatch.setattr(launch, "use_cache", finish_first)  # which every run begins with
     assert one.run() == 0 and not one.failed
     assert run_folder.read_json(one.standings()[0].folder.about)["sessions"] == []
 

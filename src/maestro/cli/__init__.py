@@ -7,6 +7,7 @@ import sys
 
 from maestro.cli.output import say
 from maestro.games import DEFAULT
+from maestro.settings import SettingsError
 
 COMMANDS = {  # the module maestro.cli.<name>, whose `main(arguments)` runs it
     "train": "train students by a method, several seeds at once",
@@ -35,35 +36,9 @@ examples:
   maestro COMMAND --help"""
 
 
-def main() -> int:
-    """Run the command that the arguments of the process name; returns the exit code."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by whoever started the process
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal without the drawing characters
-    try:
-        return run(sys.argv[1:])
-    except KeyboardInterrupt:
-        say("maestro: interrupted", error=True)
-        os._exit(130)  # another thread may be compiling, which nothing can stop
-    except BrokenPipeError:  # whoever read the output has seen enough
-        return mute(141)
-    except OSError as error:
-        say(f"maestro: the output cannot be written: {error.strerror or error}", error=True)
-        return mute(1)
-
-
-def mute(code: int) -> int:
-    """Give up on the output, so that nothing is written again at the end; returns the exit code."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return code
-
-
 def run(arguments: list[str]) -> int:
     """Run one command; a mistake of the user's is one message and exit code 2."""
-    from maestro.cli.arguments import Mistake
+    from maestro.cli.arguments import Mistake, unusable
 
     code = 0
     try:
@@ -73,6 +48,8 @@ def run(arguments: list[str]) -> int:
             code = reply(arguments)
     except Mistake as mistake:
         code = complain(str(mistake))
+    except SettingsError as error:
+        code = complain(unusable(error))
     except SystemExit as end:  # how the parser of arguments ends
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
     except OSError as error:

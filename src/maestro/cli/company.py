@@ -8,27 +8,23 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from maestro.cli.arguments import Mistake, find_game, use_cache
+from maestro.cli.arguments import Mistake, find_game, unusable, use_cache
 from maestro.cli.options import find_method
 from maestro.cli.output import say
 from maestro.runs import processes
-from maestro.runs.processes import ProcessError
+from maestro.runs.processes import OPTIONS, ProcessError
+from maestro.settings import SettingsError
 
 if TYPE_CHECKING:
     from maestro.runs.first import First
     from maestro.runs.other import Other
 
-OPTIONS = ("--coordinator", "--process", "--processes")
 OWN = (*OPTIONS, "--out")  # what need not be the same in all processes
 
 
 @contextmanager
 def joined(words: list[str]) -> "Iterator[First | None]":
     """The other processes of this run, seen from the first; None if there are none. Others do not get in."""
-    typed = any(word.partition("=")[0] in OPTIONS for word in words)
-    if not typed and not all(os.environ.get(name) for name in processes.SLURM):
-        yield None
-        return
     try:
         coordinator, process, count = (value_of(option, words) for option in OPTIONS)
         member = processes.find(coordinator, process, count, os.environ)
@@ -80,9 +76,10 @@ def answer(text: str) -> None:
 
 def told(error: BaseException) -> tuple[int, str]:
     """The exit code of a process that ends by an error, and a sentence for the others; ours is printed."""
-    if isinstance(error, Mistake | ProcessError):
-        say(f"maestro: {error}", error=True)
-        return 2, str(error)
+    if isinstance(error, Mistake | ProcessError | SettingsError):
+        why = unusable(error) if isinstance(error, SettingsError) else str(error)
+        say(f"maestro: {why}", error=True)
+        return 2, why
     if isinstance(error, SystemExit):
         return (error.code if isinstance(error.code, int) else int(error.code is not None)), "it is over"
     traceback.print_exception(error)

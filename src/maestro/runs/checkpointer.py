@@ -14,7 +14,7 @@ import maestro
 from maestro import settings
 from maestro.cohort import Cohort
 from maestro.config import RunConfig
-from maestro.runs import checkpoint, checkpoints, versions
+from maestro.runs import checkpoint, checkpoints, files, versions
 from maestro.runs.checkpoint import CheckpointError, OtherVersion
 from maestro.runs.folder import RunError
 from maestro.runs.log_file import Mark
@@ -27,7 +27,7 @@ NUMBERS = ("updates", "evaluated", "metrics_bytes", "evaluation_bytes")  # that 
 
 
 class Poisoned(Exception):
-    """The state holds numbers that are not finite, and is not saved."""
+    """The student is not finite, or something that the teacher remembers is no number: it is not saved."""
 
 
 class OtherSettings(CheckpointError):
@@ -36,13 +36,6 @@ class OtherSettings(CheckpointError):
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
         super().__init__("belongs to a run with other settings")
-
-
-def poisoned(plain: Cohort) -> bool:
-    """Whether the student is not finite, or anything that the teacher remembers is no number."""
-    learner = all(np.isfinite(x).all() for x in jax.tree.leaves(plain.seeds.learner))
-    floats = [x for x in jax.tree.leaves(plain) if jnp.issubdtype(x.dtype, jnp.floating)]
-    return not learner or any(np.isnan(x).any() for x in floats)
 
 
 def mark_of(about: dict[str, Any], log: str) -> Mark:
@@ -123,7 +116,9 @@ class Checkpointer:
         """Start writing a checkpoint, after the one before it is complete."""
         self.saving.result()
         plain = jax.device_get(jax.tree.map(checkpoint.raw, state))
-        if poisoned(plain):
+        learner = all(np.isfinite(x).all() for x in jax.tree.leaves(plain.seeds.learner))
+        floats = [x for x in jax.tree.leaves(plain) if jnp.issubdtype(x.dtype, jnp.floating)]
+        if not learner or any(np.isnan(x).any() for x in floats):
             raise Poisoned
         position = log.position()
         about = {
@@ -143,7 +138,9 @@ class Checkpointer:
         """The part of saving that does not hold up the run."""
         name = checkpoints.FORM.format(about["updates"], int(state.cycles))
         if not (self.folder / f"{name}.json").exists():
-            log.sync()
+            for path in (log.metrics.path, log.evaluation.path):
+                if path.exists():  # it must hold all that the checkpoint says it does
+                    files.sync(path)
             checkpoint.save(self.folder, name, state, waiting, about)
         self.saved = about["updates"]
         checkpoints.prune(self.folder, NEWEST, self.config.schedule.interval)

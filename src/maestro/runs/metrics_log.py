@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from maestro.metrics import Metrics
-from maestro.runs import files
 from maestro.runs.checkpoint import flatten
 from maestro.runs.log_file import NOTHING, LogFile, Mark
 
@@ -84,12 +83,6 @@ class MetricsLog:
         if self.exploits:
             waiting |= {APART + name: x for name, x in columns_of(self.exploits).items()}
         return Position(self.updates, self.evaluated, self.metrics.mark, self.evaluation.mark, waiting)
-
-    def sync(self) -> None:
-        """Bring both files to the disk."""
-        for log in (self.metrics, self.evaluation):
-            if log.path.exists():
-                files.sync(log.path)
 
 
 def in_vain(rows: list[Row]) -> int:
