@@ -2,10 +2,11 @@
 
 `python docs/scripts/walk.py GAME [SETTINGS]` runs the command until the manifest of its first checkpoint is
 on disk. A function counts where it is first called. What JAX traces is left out, and so is what has no name
-of its own: lambdas, comprehensions, functions within functions.
+of its own: lambdas and comprehensions.
 """
 
 import os
+import shutil
 import sys
 import tempfile
 import threading
@@ -38,8 +39,8 @@ Place = tuple[str, str]  # file below the package, function
 class Walk:
     """Notes each function of the package where it is first called, in whatever thread."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, out: Path) -> None:
+        self.out = out
         self.main: dict[Place, None] = {}
         self.others: dict[Place, None] = {}
 
@@ -55,18 +56,20 @@ class Walk:
 
     def watch(self, frame: FrameType, event: str, argument: Any) -> Any:
         """The run waits for its first checkpoint, and ends there: from then on two threads go on at once."""
-        if event == "return" and any(self.folder.glob("*.json")):
-            self.end()
+        if event == "return" and any(self.out.glob("run/checkpoints/*.json")):
+            self.end(0)
         if event == "return" and frame.f_code.co_qualname == "Checkpointer.save":
             time.sleep(PATIENCE)
+            self.end(1)
         return self.watch
 
-    def end(self) -> None:
-        """Print the table; the run is left as it is."""
+    def end(self, code: int) -> None:
+        """Print the table, and end the process as it is."""
         places = [*self.main, *self.others]
         files = {file for file, _ in places}
         print(f"{len(places)} functions in {len(files)} files\n", *rows(places), sep="\n", flush=True)
-        os._exit(0)
+        shutil.rmtree(self.out, ignore_errors=True)
+        os._exit(code)
 
 
 def is_named(code: CodeType) -> bool:
@@ -97,9 +100,8 @@ def by_file(places: list[Place]) -> str:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as new:
-        sys.argv = ["maestro", "train", *sys.argv[1:], "--out", f"{new}/run"]
-        walk = Walk(Path(new, "run", "checkpoints"))
-        threading.settrace(walk)
-        sys.settrace(walk)
-        sys.exit(main())
+    walk = Walk(Path(tempfile.mkdtemp()))
+    sys.argv = ["maestro", "train", *sys.argv[1:], "--out", str(walk.out / "run")]
+    threading.settrace(walk)
+    sys.settrace(walk)
+    sys.exit(main())

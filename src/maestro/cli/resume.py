@@ -10,7 +10,6 @@ import tyro
 
 from maestro import imports, settings
 from maestro.cli.arguments import Mistake
-from maestro.cli.company import joined
 from maestro.cli.opening import open_run
 from maestro.cli.options import OwnOption, Training, read_file, split
 from maestro.cli.output import say
@@ -54,6 +53,8 @@ def main(arguments: list[str]) -> None:
     typed = options.coordinator or options.process or options.processes
     if not typed and not all(map(os.environ.get, SLURM)):
         return go_on(arguments, options)
+    from maestro.cli.company import joined
+
     with joined(arguments) as crew:
         go_on(arguments, options, crew)
 
