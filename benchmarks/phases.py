@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from maestro import cohort, curriculum, regret, train
 from maestro.agents import lstm
 from maestro.envs.base import observation_shape
-from maestro.runs.workload import BACKWARD
+from maestro.runs.cost import BACKWARD
 from maestro.train import Experiment, TrainState
 
 REPEATS = 5

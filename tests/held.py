@@ -15,7 +15,7 @@ import sys
 import threading
 from pathlib import Path
 
-from maestro import cli, cohort
+from maestro import __main__, cohort
 from maestro.cli import launch
 from maestro.runs import checkpoint, crew, metrics_log, summary, trainer
 from maestro.runs.trainer import Trainer
@@ -80,7 +80,7 @@ def main():
         metrics_log.LINES = ENDLESS["total_updates"] // int(TOLD["WINDOW"])
     if "DIES_AT" in TOLD:
         die_at(int(TOLD["DIES_AT"]))
-    sys.exit(cli.main())
+    sys.exit(__main__.main())
 
 
 if __name__ == "__main__":

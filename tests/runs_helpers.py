@@ -268,7 +268,7 @@ def wait_until(true, process):
 
 def status_of(path, process):
     """What this very process has noted in the run's folder."""
-    status = folder.read_status(folder.RunFolder(path))
+    status = folder.read_json(folder.RunFolder(path).status)
     return status if status.get("pid") == process.pid else {"updates": -1, "checkpoint": -1}
 
 

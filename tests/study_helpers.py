@@ -60,7 +60,7 @@ def finished(out, planned, hands):
 
 def note_session(folder, seconds, updates, device="cpu"):
     """Let a run say how long it was trained."""
-    about = run_folder.read_about(folder)
+    about = run_folder.read_json(folder.about)
     session = {"device": device, "seconds": seconds, "updates": updates}
     path = folder.path / "about.json"
     path.write_text(json.dumps({**about, "sessions": [*about.get("sessions", []), session]}))

@@ -113,7 +113,7 @@ def test_importing_the_package_does_not_load_jax():
 
 def test_help_does_not_load_jax():
     call_help = (
-        "import sys\nfrom maestro.cli import main\nsys.argv = ['maestro', '--help']\n"
+        "import sys\nfrom maestro.__main__ import main\nsys.argv = ['maestro', '--help']\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code"
     )
     assert loaded_by(call_help).isdisjoint({"jax", "flax", "optax", "matplotlib", "imageio"})

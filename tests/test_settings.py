@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from maestro import agents
 from maestro import settings as settings_module
 from maestro.cli import train
-from maestro.cli.arguments import Mistake
 from maestro.config import (
     PAPER,
     PRESETS,
@@ -22,11 +21,9 @@ from maestro.config import (
     Length,
     Range,
     ScheduleConfig,
-    bare,
     leaves,
-    marks,
     population_size,
-    setting_types,
+    settings_of,
 )
 from maestro.curriculum import Source
 from maestro.envs.lasertag.game import LaserTag
@@ -72,20 +69,20 @@ def test_names_that_are_allowed_are_those_of_the_methods_and_of_the_game():
     assert f"allowed: {', '.join(GAME.levels.names)}" in problems({"level": "zzzz"})[0]
 
 
-def kinds(hint, kind):
+def kinds(setting, kind):
     """How many marks of a kind stand beside a type."""
-    return sum(isinstance(mark, kind) for mark in marks(hint))
+    return sum(isinstance(mark, kind) for mark in setting.marks)
 
 
 @pytest.mark.parametrize("config", [GAME.presets["paper"], LaserTag(), *(a() for a in AGENTS)], ids=str)
 def test_every_number_has_a_range_every_list_a_length_and_nothing_else_does(config):
     found = list(leaves(config))
-    for path, hint, value in found:
-        several = get_origin(bare(hint)) is tuple
-        kind = get_args(bare(hint))[0] if several else bare(hint)
-        assert kinds(hint, Range) == (kind in (int, float)), path
-        assert kinds(hint, Length) == several, path
-        assert all(mark.low < mark.high for mark in marks(hint) if isinstance(mark, Range)), path
+    for path, setting, value in found:
+        several = get_origin(setting.kind) is tuple
+        kind = get_args(setting.kind)[0] if several else setting.kind
+        assert kinds(setting, Range) == (kind in (int, float)), path
+        assert kinds(setting, Length) == several, path
+        assert all(mark.low < mark.high for mark in setting.marks if isinstance(mark, Range)), path
         assert isinstance(value, tuple) == several
     assert found and out_of_range(config) == []
 
@@ -116,7 +113,7 @@ def test_every_group_of_settings_has_a_sentence_of_its_own(group):
 
 @pytest.mark.parametrize("agent", [a() for a in AGENTS], ids=str)
 def test_what_the_game_decides_is_no_setting(agent):
-    given = {f.name for f in fields(agent)} - set(setting_types(agent))
+    given = {f.name for f in fields(agent)} - set(settings_of(agent))
     assert "action" in given and len(given) == 2
     found = []
     settings_module.apply(agent, dict.fromkeys(given, 3), found, "agent.")
@@ -233,10 +230,10 @@ def test_options_win_over_a_file_and_a_file_over_a_preset(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text('preset = "tiny"\nseeds = 2\n[ppo]\nclip = 0.1\nepochs = 3\n')
     options = train.Options(config=str(path))
-    config, _ = train.resolve(GAME, options, [("ppo.clip", "0.3"), ("seed", "7")], None, [])
+    config, *_ = train.resolve(GAME, options, [("ppo.clip", "0.3"), ("seed", "7")], [], None)
     assert (config.agent, config.seeds, config.ppo.epochs) == (GAME.presets["tiny"].agent, 2, 3)
     assert (config.ppo.clip, config.seed) == (0.3, 7)
-    paper, _ = train.resolve(GAME, replace(options, preset="paper"), [], None, [])
+    paper, *_ = train.resolve(GAME, replace(options, preset="paper"), [], [], None)
     assert (paper.agent, paper.seeds) == (GAME.presets["paper"].agent, 2)
     assert merge({"ppo": {"clip": 0.1}, "seeds": 2}, {"ppo": {"epochs": 3}, "seeds": 4}) == {
         "ppo": {"clip": 0.1, "epochs": 3},
@@ -248,9 +245,9 @@ def test_options_win_over_a_file_and_a_file_over_a_preset(tmp_path):
 def test_an_unknown_preset_in_a_file_is_told_with_the_rest(tmp_path, content):
     path = tmp_path / "mine.toml"
     path.write_text(f"{content}\nseeds = 0\n")
-    with pytest.raises(Mistake) as raised:
-        train.resolve(GAME, train.Options(config=str(path)), [], None, [])
-    _, preset, seeds = str(raised.value).splitlines()
+    with pytest.raises(SettingsError) as raised:
+        train.resolve(GAME, train.Options(config=str(path)), [], [], None)
+    preset, seeds = str(raised.value).splitlines()
     assert "preset: " in preset and "is not allowed; allowed: paper, fast, tiny" in preset
     assert "seeds: 0 is out of range" in seeds
 
@@ -285,9 +282,9 @@ def test_a_missing_file_is_told(tmp_path):
         read(tmp_path / "none.toml")
 
 
-def value_of(hint, path):
+def value_of(setting, path):
     """Values that a setting may have, its range and type alone considered."""
-    kind, several = bare(hint), get_origin(bare(hint)) is tuple
+    kind, several = setting.kind, get_origin(setting.kind) is tuple
     if get_origin(kind) is Literal:
         return st.sampled_from(get_args(kind))
     if kind is bool:
@@ -297,7 +294,7 @@ def value_of(hint, path):
         return st.sampled_from(names[path])
     if path == "evaluation.opponents":
         return st.lists(st.sampled_from(OPPONENTS), unique=True).map(tuple)
-    low, high = next((mark.low, mark.high) for mark in marks(hint) if isinstance(mark, Range))
+    low, high = next((mark.low, mark.high) for mark in setting.marks if isinstance(mark, Range))
     if several:
         return st.lists(st.integers(low, high), max_size=16).map(tuple)
     return st.integers(low, high) if kind is int else st.floats(low, high)
@@ -308,9 +305,9 @@ def values(config=GAME.presets["paper"], path=""):
     return st.fixed_dictionaries(
         {
             name: values(getattr(config, name), f"{path}{name}.")
-            if is_dataclass(hint)
-            else value_of(hint, path + name)
-            for name, hint in setting_types(config).items()
+            if is_dataclass(setting.kind)
+            else value_of(setting, path + name)
+            for name, setting in settings_of(config).items()
         }
     )
 

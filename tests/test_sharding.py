@@ -17,7 +17,7 @@ import pytest
 
 import spread
 from maestro import cohort, mesh, sharding
-from maestro.runs import memory
+from maestro.runs import cost
 from maestro.sharding import Layout, choose, divisor, fitting
 from probes import SMALL, experiment, start, with_changes
 
@@ -232,13 +232,13 @@ def test_the_memory_of_a_device_is_near_the_compilers_own_account(outcome):
     for name in known.layouts:
         layout = Layout(*map(int, name.split("x")))
         account = known.talk[f"{name}/later"]
-        assert account / 2 < memory.estimate(config, exp, layout) < 2 * account
+        assert account / 2 < cost.memory(config, exp, layout) < 2 * account
 
 
 def test_a_device_of_a_mesh_needs_less_memory():
     config = with_changes(SMALL, seeds=8, ppo={"workers": 64, "rollout_length": 256})
     exp = experiment(config)
-    alone = memory.estimate(config, exp)
-    assert memory.estimate(config, exp, Layout(8, 1)) == alone // 8
-    assert alone / 8 < memory.estimate(config, exp, Layout(1, 8)) < alone / 2
-    assert memory.estimate(config, exp, Layout(2, 4)) == memory.estimate(config, exp, Layout(1, 4)) // 2
+    alone = cost.memory(config, exp)
+    assert cost.memory(config, exp, Layout(8, 1)) == alone // 8
+    assert alone / 8 < cost.memory(config, exp, Layout(1, 8)) < alone / 2
+    assert cost.memory(config, exp, Layout(2, 4)) == cost.memory(config, exp, Layout(1, 4)) // 2

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from maestro import agents, games
-from maestro.config import PRESETS, Length, Range, RunConfig, bare, marks, setting_types
+from maestro.config import PRESETS, Length, Range, RunConfig, Setting, settings_of
 from maestro.toml import toml_value
 
 PAGE = Path(__file__).parent.parent / "settings.md"
@@ -49,12 +49,12 @@ def sentences(kind: type) -> dict[str, str]:
     return found
 
 
-def allowed(hint: Any) -> str:
+def allowed(setting: Setting) -> str:
     """What a setting may be, in words."""
-    kind, several = bare(hint), get_origin(bare(hint)) is tuple
+    kind, several = setting.kind, get_origin(setting.kind) is tuple
     kind = get_args(kind)[0] if several else kind
-    ranges = [mark for mark in marks(hint) if isinstance(mark, Range)]
-    most = [f"at most {mark.most} of them" for mark in marks(hint) if isinstance(mark, Length)]
+    ranges = [mark for mark in setting.marks if isinstance(mark, Range)]
+    most = [f"at most {mark.most} of them" for mark in setting.marks if isinstance(mark, Length)]
     if get_origin(kind) is Literal:
         return " or ".join(f"`{part}`" for part in get_args(kind))
     words = KINDS[kind] + (f", {number(ranges[0].low)} to {number(ranges[0].high)}" if ranges else "")
@@ -77,10 +77,10 @@ def rows(groups: Mapping[str, Any]) -> Iterator[str]:
     """A row for each setting of a group, whose values the presets hold."""
     first = next(iter(groups.values()))
     told = sentences(type(first))
-    for name, hint in setting_types(first).items():
+    for name, setting in settings_of(first).items():
         if name not in ELSEWHERE:
             values = {preset: getattr(group, name) for preset, group in groups.items()}
-            yield f"| `{name}` | {default(values)} | {told[name]}<br>*{allowed(hint)}* |"
+            yield f"| `{name}` | {default(values)} | {told[name]}<br>*{allowed(setting)}* |"
 
 
 def section(title: str, groups: Mapping[str, Any]) -> list[str]:

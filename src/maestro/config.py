@@ -210,19 +210,17 @@ TINY = replace(
 PRESETS = {"paper": PAPER, "fast": FAST, "tiny": TINY}
 
 
-def times_of_joining(schedule: ScheduleConfig) -> int:
-    """How often someone joins: never at the very end, where a member would not play."""
-    return max(0, -((schedule.warmup - schedule.total_updates) // schedule.interval))
+def population_size(schedule: ScheduleConfig) -> int:
+    """N_max: how many members ever join; none at the very end, where it would not play."""
+    times = max(0, -((schedule.warmup - schedule.total_updates) // schedule.interval))
+    return times + (max(0, times - 1) if schedule.exploiters == "beside" else 0)
 
 
 def exploiter_count(schedule: ScheduleConfig) -> int:
     """How many exploiters ever join: one whenever someone joins, but for the first time."""
-    return 0 if schedule.exploiters == "none" else max(0, times_of_joining(schedule) - 1)
-
-
-def population_size(schedule: ScheduleConfig) -> int:
-    """N_max: how many members ever join."""
-    return times_of_joining(schedule) + (exploiter_count(schedule) if schedule.exploiters == "beside" else 0)
+    if schedule.exploiters == "none":
+        return 0
+    return max(0, population_size(replace(schedule, exploiters="none")) - 1)
 
 
 def exploiter_budget(schedule: ScheduleConfig) -> int:
@@ -230,29 +228,31 @@ def exploiter_budget(schedule: ScheduleConfig) -> int:
     return schedule.exploiter_updates or max(1, schedule.interval // 4)
 
 
-def setting_types(config: Any) -> dict[str, Any]:
-    """The annotated type of each setting in a group; for a group within it, the type of its value."""
-    hints = get_type_hints(type(config), include_extras=True)
-    known = {f.name: hints[f.name] for f in fields(config) if Given not in marks(hints[f.name])}
-    return {
-        name: type(value) if is_dataclass(value := getattr(config, name)) else hint
-        for name, hint in known.items()
-    }
+@dataclass(frozen=True)
+class Setting:
+    """The type of a setting, of a group that of its value; and what stands beside the type."""
+
+    kind: Any
+    marks: tuple[Any, ...]
 
 
-def marks(hint: Any) -> tuple[Any, ...]:
-    """What stands beside an annotated type."""
-    return getattr(hint, "__metadata__", ())
+def settings_of(group: Any) -> dict[str, Setting]:
+    """The settings of a group, and the groups within it, by name; not what the game decides."""
+    hints = get_type_hints(type(group), include_extras=True)
+    found = {}
+    for name in (f.name for f in fields(group)):
+        hint, value = hints[name], getattr(group, name)
+        marks = getattr(hint, "__metadata__", ())
+        kind = hint.__origin__ if marks else hint
+        if Given not in marks:
+            found[name] = Setting(type(value) if is_dataclass(value) else kind, marks)
+    return found
 
 
-def bare(hint: Any) -> Any:
-    """The type itself, without what stands beside it."""
-    return hint.__origin__ if marks(hint) else hint
-
-
-def settable(hint: Any) -> bool:
+def settable(kind: Any) -> bool:
     """Whether files and the command line can give a value of this type."""
-    kind, parts = bare(hint), get_args(bare(hint))
+    kind = kind.__origin__ if hasattr(kind, "__metadata__") else kind
+    parts = get_args(kind)
     if get_origin(kind) is tuple:
         one_kind = {part for part in parts if part is not ...} == {parts[0]}
         return one_kind and get_origin(parts[0]) is not tuple and settable(parts[0])
@@ -261,11 +261,11 @@ def settable(hint: Any) -> bool:
     return kind in (int, float, bool, str)
 
 
-def leaves(config: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """(path, annotated type, value) of every setting."""
-    for name, hint in setting_types(config).items():
+def leaves(config: Any, path: str = "") -> Iterator[tuple[str, Setting, Any]]:
+    """(path, type, value) of every setting."""
+    for name, setting in settings_of(config).items():
         value = getattr(config, name)
         if is_dataclass(value):
             yield from leaves(value, f"{path}{name}.")
         else:
-            yield path + name, hint, value
+            yield path + name, setting, value

@@ -5,7 +5,7 @@ import reprlib
 from dataclasses import is_dataclass, replace
 from typing import Any, Literal, get_args, get_origin
 
-from maestro.config import Length, Range, bare, leaves, marks, setting_types
+from maestro.config import Length, Range, leaves, settings_of
 
 MAX_PROBLEMS = 100
 # For numbers with no range of their own.
@@ -46,16 +46,16 @@ def nearest(name: str, names: list[str]) -> str:
 
 def apply(config: Any, changes: dict[str, Any], problems: list[str], path: str = "") -> Any:
     """The settings with nested changes; what is wrong with these is added to the problems."""
-    types = setting_types(config)
+    known = settings_of(config)
     new = {}
     for name, value in changes.items():
         if len(problems) >= MAX_PROBLEMS:
             break
         where = path + (name if name.isidentifier() and len(name) < 60 else shown(name))
-        if name not in types:
-            problems.append(f"{where}: unknown setting; {nearest(name, list(types))}")
-        elif not is_dataclass(types[name]):
-            new[name] = convert(bare(types[name]), value, where, problems, getattr(config, name))
+        if name not in known:
+            problems.append(f"{where}: unknown setting; {nearest(name, list(known))}")
+        elif not is_dataclass(known[name].kind):
+            new[name] = convert(known[name].kind, value, where, problems, getattr(config, name))
         elif isinstance(value, dict):
             new[name] = apply(getattr(config, name), value, problems, f"{where}.")
         else:
@@ -129,10 +129,11 @@ def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 def out_of_range(config: Any, path: str = "") -> list[str]:
     """A line for each number that is too small, too large, or none, and for each list that is too long."""
     lines = []
-    for where, hint, value in leaves(config, path):
+    for where, setting, value in leaves(config, path):
         entries = value if isinstance(value, tuple) else (value,)
-        ranges = [mark for mark in marks(hint) if isinstance(mark, Range)]
-        most = [mark.most for mark in marks(hint) if isinstance(mark, Length) and len(entries) > mark.most]
+        ranges = [mark for mark in setting.marks if isinstance(mark, Range)]
+        lengths = [mark.most for mark in setting.marks if isinstance(mark, Length)]
+        most = [length for length in lengths if len(entries) > length]
         if most:
             lines.append(f"{where}: {len(entries):,} entries; allowed: at most {most[0]}")
             continue

@@ -61,6 +61,7 @@ def toml_value(value: Any) -> str:
         return f"[{', '.join(map(toml_value, value))}]"
     if not isinstance(value, str):
         return json.dumps(value)
-    plain = PLAIN.replace(".", "") if has_long_key(value) else PLAIN
+    dots = value.count(".") > MAX_DOTS and has_long_key(value)
+    plain = PLAIN.replace(".", "") if dots else PLAIN
     text = "".join(c if c in plain else ESCAPED.get(c) or f"\\U{ord(c):08x}" for c in value)
     return f'"""\n{text}"""' if "\n" in text else f'"{text}"'

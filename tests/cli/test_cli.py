@@ -160,7 +160,7 @@ def test_a_mistake_is_answered_with_one_message_and_code_2(capsys, tmp_path, mon
 
 
 def start_process(*arguments):
-    code = "import sys; from maestro.cli import main; sys.exit(main())"
+    code = "import sys; from maestro.__main__ import main; sys.exit(main())"
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -10,7 +10,7 @@ import pytest
 
 from maestro import cli
 from maestro.cli import devices
-from maestro.runs.folder import RunFolder, read_about
+from maestro.runs.folder import RunFolder, read_json
 from maestro.sharding import Layout
 from probes import SMALL, with_changes
 from runs_helpers import (
@@ -99,7 +99,7 @@ def stopped(process):
 
 def layouts(path):
     """Of the sessions of a run."""
-    return [session["layout"] for session in read_about(RunFolder(path))["sessions"]]
+    return [session["layout"] for session in read_json(RunFolder(path).about)["sessions"]]
 
 
 def test_a_run_saved_on_four_devices_goes_on_on_one_and_on_two_with_the_same_state(folder):

@@ -51,7 +51,7 @@ def test_everything_is_trained_once_and_skipped_the_second_time(whole, place, ca
     for name in ("dr-sp", "dr-fsp"):
         folder = run_folder.RunFolder(whole / "runs" / name)
         assert not folder.checkpoints.exists() and len(list(folder.agents.iterdir())) == 4
-        (session,) = run_folder.read_about(folder)["sessions"]
+        (session,) = run_folder.read_json(folder.about)["sessions"]
         assert session["updates"] == 4 and session["seconds"] > 0
     assert (whole / "crossplay" / "test" / "table.csv").is_file()
     shutil.copytree(whole, place / "again")

@@ -7,7 +7,7 @@ import jax
 import pytest
 
 from maestro import cli
-from maestro.config import bare, leaves
+from maestro.config import leaves
 from maestro.games.lasertag import GAME
 from test_settings import fields_and_sentences
 
@@ -31,13 +31,13 @@ def test_help_shows_every_setting_with_its_sentence_and_its_default_in_the_prese
     code, out, _ = call(capsys, "train", "lasertag", "--preset", preset, "--help")
     assert code == 0
     text = words_of(out)
-    for path, hint, value in leaves(GAME.presets[preset]):
+    for path, setting, value in leaves(GAME.presets[preset]):
         if path != "game":
             option = re.escape("--" + path.replace("_", "-"))
             described = re.search(rf"{option},? (?:.*?)\(default: (.*?)\)", text)
             shown = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
             assert described and described[1] == (shown or "''"), path
-            assert described[0].count(" --") <= (bare(hint) is bool), described[0]
+            assert described[0].count(" --") <= (setting.kind is bool), described[0]
 
 
 def test_help_shows_the_sentence_under_every_setting_and_nothing_that_the_game_decides(capsys):

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import jax
 import pytest
 
-from maestro import cli
+from maestro import __main__, cli
 from maestro.cli import output
 from maestro.runs import folder as run_folder
 from runs_helpers import micro, new_folder
@@ -41,7 +42,8 @@ def call(monkeypatch, stream, arguments):
     """The exit code of a command that prints into a stream."""
     monkeypatch.setattr(sys, "stdout", stream)
     monkeypatch.setattr(sys, "argv", ["maestro", *arguments])
-    return cli.main()
+    monkeypatch.setattr(signal, "signal", lambda number, handler: None)  # this process hears its own
+    return __main__.main()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -136,7 +138,7 @@ def test_runs_below_a_name_that_is_too_long_are_a_mistake(capsys):
 
 
 def test_a_path_that_nobody_has_foreseen_is_a_mistake_too(capsys, monkeypatch):
-    monkeypatch.setattr(cli, "dispatch", lambda arguments: os.stat(arguments[0]).st_size)
+    monkeypatch.setattr(cli, "reply", lambda arguments: os.stat(arguments[0]).st_size)
     assert cli.run([LONG]) == 2
     assert capsys.readouterr().err == f"maestro: '{LONG}': File name too long\n"
 

@@ -87,7 +87,7 @@ def test_two_workers_at_once_train_every_cohort_once_and_make_the_results_once(a
     assert codes in ([0, 0], [0, 3]), said  # 3: the other one was still at work
     assert sum(out.splitlines().count("crossplay test") for _, out in said) == 1
     for name in ("dr-sp", "dr-fsp"):
-        about = run_folder.read_about(run_folder.RunFolder(place / "out" / "runs" / name))
+        about = run_folder.read_json(run_folder.RunFolder(place / "out" / "runs" / name).about)
         assert len(about["sessions"]) == 1
     assert files(place / "out") == files(alone)
 
@@ -243,16 +243,15 @@ def test_a_cohort_is_not_copied_over_one_that_was_begun_in_the_meantime(place) -
 @pytest.fixture
 def taken(place, monkeypatch):
     """A sitting whose first cohort another process begins, and holds, while it is about to be begun here."""
-    one, built, stack = sitting(place / "out"), launch.built, ExitStack()
+    one, stack = sitting(place / "out"), ExitStack()
     first = one.standings()[0]
 
-    def build(job):
-        if job.config == first.planned.config and not first.folder.config.exists():
-            run_folder.begin(run_folder.claim(first.folder.path), job.config)
+    def begin_first():
+        if not first.folder.config.exists():
+            run_folder.begin(run_folder.claim(first.folder.path), first.planned.config)
             stack.enter_context(lock.hold(first.folder.path))
-        return built(job)
 
-    monkeypatch.setattr(launch, "built", build)
+    monkeypatch.setattr(launch, "use_cache", begin_first)  # which every run begins with
     with stack:
         yield one, stack
 
@@ -270,16 +269,14 @@ def test_a_cohort_that_another_worker_has_finished_is_not_trained_again(place, m
     one = sitting(place / "out", only=("dr-sp",))
     planned = one.study.cohorts[0]
     run_folder.begin(run_folder.claim(place / "out" / "runs" / "dr-sp"), planned.config)
-    built = launch.built
 
-    def build(job):
+    def finish_first():
         shutil.rmtree(place / "out" / "runs" / "dr-sp")
         finished(place / "out", planned, [PAPER, ROCK])
-        return built(job)
 
-    monkeypatch.setattr(launch, "built", build)
+    monkeypatch.setattr(launch, "use_cache", finish_first)  # which every run begins with
     assert one.run() == 0 and not one.failed
-    assert run_folder.read_about(one.standings()[0].folder)["sessions"] == []
+    assert run_folder.read_json(one.standings()[0].folder.about)["sessions"] == []
 
 
 def test_a_cohort_that_another_worker_tidies_up_at_once_is_finished(place, monkeypatch) -> None:

@@ -21,7 +21,7 @@ from maestro.envs.lasertag.game import LaserTag
 from maestro.games import Game
 from maestro.games.lasertag import GAME
 from maestro.methods import METHODS, uniform
-from maestro.runs import build, memory
+from maestro.runs import build, cost
 from maestro.settings import SettingsError, nested
 from maestro.toml import MAX_BYTES, from_toml, to_toml
 from probes import RACE, Race, SmallAgent
@@ -43,7 +43,7 @@ def built(config):
 
 def need(config):
     """The memory that it takes."""
-    return memory.estimate(config, built(config))
+    return cost.memory(config, built(config))
 
 
 def problems(game, /, **changes):
@@ -109,7 +109,7 @@ def test_a_level_that_is_none_is_an_error_in_the_settings(level, message):
 
 
 def test_generated_levels_are_the_default():
-    assert TINY.level == "" and build.fixed_level(GAME, "") is None
+    assert TINY.level == "" and not build.experiment(GAME, TINY).teacher.fixed
     assert text.to_text(build.fixed_level(GAME, "Empty")).count("#") == 0
 
 
@@ -148,7 +148,7 @@ def test_the_estimate_of_memory_is_near_the_compilers_own_account(changes):
     compiled = jax.jit(partial(cohort.train_steps, experiment, 32)).lower(state, number, number).compile()
     account = compiled.memory_analysis()
     total = account.temp_size_in_bytes + account.argument_size_in_bytes + account.output_size_in_bytes
-    assert total / 2 < memory.estimate(config, experiment) < 2 * total
+    assert total / 2 < cost.memory(config, experiment) < 2 * total
 
 
 def test_several_seeds_of_the_papers_network_start_on_a_cpu_of_two_cores() -> None:

@@ -70,7 +70,7 @@ def folder(original, tmp_path):
 
 
 def files(folder, moment=NEW):
-    manifest = folder.checkpoints / f"{checkpoints.name(*moment)}.json"
+    manifest = folder.checkpoints / f"{checkpoints.FORM.format(*moment)}.json"
     return manifest, checkpoints.arrays_of(manifest)
 
 
@@ -215,7 +215,7 @@ def test_the_newest_few_and_the_first_at_each_milestone_are_kept(tmp_path):
     save(folder, CONFIG, (0, 0), (0, 1), (1, 3), (3, 5), (3, 6), (4, 7), (5, 8), (6, 9), (7, 10), (7, 11))
     kept = [path.stem for path in checkpoints.found(folder.checkpoints)]
     moments = [(0, 0), (3, 5), (6, 9), (7, 10), (7, 11)]
-    assert NEWEST == 3 and kept == [checkpoints.name(*moment) for moment in moments]
+    assert NEWEST == 3 and kept == [checkpoints.FORM.format(*moment) for moment in moments]
     assert len(list(folder.checkpoints.iterdir())) == 2 * len(kept)
 
 

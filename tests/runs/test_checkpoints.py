@@ -9,7 +9,7 @@ def pruned(folder, updates, newest=3, milestone=100):
     """The updates of the checkpoints that are kept; a cycle each."""
     for cycle, number in enumerate(updates):
         for ending in ("json", "safetensors"):
-            (folder / f"{checkpoints.name(number, cycle)}.{ending}").touch()
+            (folder / f"{checkpoints.FORM.format(number, cycle)}.{ending}").touch()
     checkpoints.prune(folder, newest, milestone)
     kept = checkpoints.found(folder)
     assert len(list(folder.iterdir())) == 2 * len(kept)
@@ -28,8 +28,8 @@ def test_milestones_are_kept_besides_the_newest(tmp_path) -> None:
 def test_a_name_sorts_by_updates_then_cycles(tmp_path) -> None:
     moments = [(7, 12), (7, 9), (10, 1), (999_999_999, 0)]
     for moment in moments:
-        (tmp_path / f"{checkpoints.name(*moment)}.json").touch()
+        (tmp_path / f"{checkpoints.FORM.format(*moment)}.json").touch()
     (tmp_path / "7-12.json").touch()
     (tmp_path / "000000007-000000012.json.bad").touch()
     found = [path.stem for path in checkpoints.found(tmp_path)]
-    assert found == [checkpoints.name(*moment) for moment in sorted(moments)]
+    assert found == [checkpoints.FORM.format(*moment) for moment in sorted(moments)]

@@ -3,7 +3,7 @@
 import pytest
 
 from maestro.runs.build import configure, experiment
-from maestro.runs.memory import estimate
+from maestro.runs.cost import memory
 from maestro.settings import SettingsError
 from probes import RACE
 
@@ -23,7 +23,7 @@ def test_both_seats_double_the_sequences_that_minibatches_must_divide() -> None:
 def test_playing_new_and_stored_levels_side_by_side_needs_more_memory_if_levels_are_stored() -> None:
     def need(method, kind):
         config = configure(RACE, TINY, {"method": method, "schedule": {"kind": kind}})
-        return estimate(config, experiment(RACE, config))
+        return memory(config, experiment(RACE, config))
 
     assert need("maestro", "parallel") > need("maestro", "coin")
     assert need("dr-fsp", "parallel") == need("dr-fsp", "coin")

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from maestro.runs import checkpoint, folder, lock
-from maestro.runs.folder import RunFolder, read_status
+from maestro.runs.folder import RunFolder, read_json
 from maestro.runs.signals import ABORTED, ASKED, GRACE, Signals
 from maestro.runs.trainer import Stopped
 from runs_helpers import (
@@ -87,7 +87,7 @@ def test_one_request_stops_in_good_order_and_the_folder_is_free_again(tmp_path):
     process.terminate()
     code, errors = stopped(process)
     assert code == 143
-    status = read_status(RunFolder(path))
+    status = read_json(RunFolder(path).status)
     again = f"resume with: maestro resume '{path}' --game probes:RACE\n"
     assert errors.endswith(f"stopped at update {status['updates']}; {again}")
     assert status["state"] == "stopped" and status["checkpoint"] == status["updates"] > 0
@@ -168,7 +168,7 @@ def test_two_requests_abort(tmp_path):
     process.send_signal(signal.SIGTERM)
     code, errors = stopped(process)
     assert code == 143 and errors.endswith(ABORTED) and "checkpoints that are complete stand" in errors
-    assert read_status(RunFolder(path))["state"] == "running"
+    assert read_json(RunFolder(path).status)["state"] == "running"
     assert "interrupted" in call("runs", path)[1]
     assert restorable(path, LONG_RUN)
 
@@ -300,7 +300,7 @@ def test_a_run_goes_on_without_anyone_to_tell(tmp_path, lost):
     script = f"set -o pipefail; {shlex.join(map(str, command))} {lost}"
     done = subprocess.run(["bash", "-c", script], env=environment(), timeout=PATIENCE, capture_output=True)
     assert done.returncode == 0, done.stderr
-    assert read_status(RunFolder(path))["state"] == "finished"
+    assert read_json(RunFolder(path).status)["state"] == "finished"
 
 
 def test_a_run_killed_at_its_very_start_can_be_started_or_resumed(tmp_path):
@@ -314,7 +314,7 @@ def test_a_run_killed_at_its_very_start_can_be_started_or_resumed(tmp_path):
     run.checkpoints.rmdir()
     folder.furnish(run, SHORT_RUN, "cpu")
     QuickTrainer(run, SHORT_RUN).run()
-    assert read_status(run)["state"] == "finished"
+    assert read_json(run.status)["state"] == "finished"
     assert len((path / "README").read_text().splitlines()) == 5
     assert json.loads((path / "about.json").read_text())["device"] == "cpu"
 
@@ -352,7 +352,7 @@ def test_ten_in_a_row_stop_the_run_with_the_last_good_state(tmp_path):
     code, _, errors = call(*new_run(path, config))
     assert code == 1 and "10 updates in a row were not finite" in errors
     assert "keeps the last good state" in errors and "resume with" not in errors
-    status = read_status(RunFolder(path))
+    status = read_json(RunFolder(path).status)
     assert status["state"] == "failed" and status["skipped"] >= 10
     assert restorable(path, config) >= 2
     assert status["checkpoint"] == status["updates"] == reached(path)

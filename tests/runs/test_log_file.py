@@ -20,7 +20,7 @@ def log(tmp_path):
     log = LogFile(tmp_path / "metrics.jsonl", Mark(), 0)
     for record in RECORDS[:MARKED]:
         log.append(record)
-    mark = log.mark()
+    mark = log.mark
     for record in RECORDS[MARKED:]:
         log.append(record)
     return log.path, mark
@@ -70,15 +70,15 @@ def test_a_damaged_log_is_noticed_and_what_can_be_read_is_kept(log, name):
     bad = path.with_name("metrics.jsonl.bad")
     assert not bad.exists() if found is None else bad.read_bytes() == found
     again.append(RECORDS[8])
-    assert path.read_bytes() == whole([*kept, LINES[8]]) and again.lines == len(kept) + 1
-    assert not LogFile(path, again.mark(), 9).lost
+    assert path.read_bytes() == whole([*kept, LINES[8]]) and again.mark.lines == len(kept) + 1
+    assert not LogFile(path, again.mark, 9).lost
 
 
 def test_a_log_that_is_as_written_is_put_back_without_a_word(log):
     path, mark = log
     assert mark.lines == MARKED and mark.bytes == len(whole(LINES[:MARKED]))
     again = LogFile(path, mark, MARKED)
-    assert not again.lost and path.read_bytes() == whole(LINES[:MARKED]) and again.mark() == mark
+    assert not again.lost and path.read_bytes() == whole(LINES[:MARKED]) and again.mark == mark
 
 
 def test_a_log_without_a_seal_is_checked_by_its_length(log):

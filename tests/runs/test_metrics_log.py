@@ -1,7 +1,7 @@
 """The logs of a run: a position brings them back exactly, with the rows that were waiting for more."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import jax
 import jax.numpy as jnp
@@ -120,9 +120,7 @@ def test_rows_that_an_older_version_left_waiting_count_as_far_as_they_go(tmp_pat
     log.add(part(metrics, 0, first))
     position = log.position()
     known = {name: x for name, x in position.waiting.items() if name != "new.regret"}
-    again = log_in(
-        tmp_path / "log", Position(**{**asdict(position), "waiting": known | {"gone": known["won"]}})
-    )
+    again = log_in(tmp_path / "log", replace(position, waiting=known | {"gone": known["won"]}))
     written = again.add(part(metrics, first, None))
     second = int(np.flatnonzero(metrics.trained[:, 0])[WINDOW - 1]) + 1
     rows = np.where(np.isfinite(metrics.new.regret), metrics.new.regret, np.nan)[first:second]

@@ -12,7 +12,7 @@ import pytest
 import safetensors.numpy
 
 from maestro.runs import checkpoints
-from maestro.runs.folder import RunFolder, read_status
+from maestro.runs.folder import RunFolder, read_json
 from runs_helpers import (
     ENDLESS,
     PATIENCE,
@@ -156,7 +156,7 @@ def test_a_request_to_any_process_stops_all_and_the_run_goes_on_with_one_or_two(
     wait_for_updates(path, processes[0])
     processes[1].terminate()
     (first, _, told), (second, _, word) = ended(processes)
-    status = read_status(RunFolder(path))
+    status = read_json(RunFolder(path).status)
     assert (first, second) == (143, 143) and status["state"] == "stopped"
     assert status["checkpoint"] == status["updates"] == reached(path) > 0
     assert f"stopped at update {status['updates']}; resume with: maestro resume {path}" in told
@@ -191,7 +191,7 @@ def kill_again_and_again(path, rounds, dice):
         wait_for_updates(path, processes[0], known + dice.randrange(1, 30))
         time.sleep(dice.random())
         victim = number % 2
-        acknowledged = read_status(RunFolder(path))["checkpoint"] or 0
+        acknowledged = read_json(RunFolder(path).status)["checkpoint"] or 0
         processes[victim].kill()
         began = time.monotonic()
         other = processes[1 - victim]

@@ -4,7 +4,8 @@ import socket
 
 import pytest
 
-from maestro.cli import company
+from maestro.cli import company, resume, train
+from maestro.cli.arguments import Mistake
 from maestro.runs import processes
 from maestro.runs.processes import Member, ProcessError
 
@@ -95,3 +96,31 @@ def test_only_what_may_differ_between_processes_is_not_compared():
     assert company.alike(words) == ["race", "--seeds", "2"]
     assert company.value_of("--process", words) == "1" and company.value_of("--out", words) == "here"
     assert company.value_of("--mesh", words) == ""
+
+
+class Asked(Exception):
+    """Others were looked for."""
+
+
+def ask(words):
+    raise Asked
+
+
+SAID = {
+    "nothing": ([], {}, Mistake),
+    "typed": (["--process", "0"], {}, Asked),
+    "typed in one word": (["--processes=2"], {}, Asked),
+    "a step": ([], STEP, Asked),
+    "a pod": ([], POD, Mistake),
+}
+
+
+@pytest.mark.parametrize("command", [train, resume], ids=["train", "resume"])
+@pytest.mark.parametrize("name", SAID)
+def test_others_are_looked_for_only_if_something_says_that_there_are_some(monkeypatch, command, name):
+    words, environment, end = SAID[name]
+    monkeypatch.setattr(company, "joined", ask)
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+    with pytest.raises(end):
+        command.main(["nothing:of_that_name", *words])

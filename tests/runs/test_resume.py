@@ -15,7 +15,7 @@ import pytest
 from maestro.games.lasertag import GAME as LASERTAG
 from maestro.methods import METHODS
 from maestro.runs import checkpoints, metrics_log, trainer
-from maestro.runs.folder import RunFolder, read_status
+from maestro.runs.folder import RunFolder, read_json
 from maestro.runs.trainer import Stopped
 from runs_helpers import (
     ENDLESS,
@@ -219,7 +219,7 @@ def kills(tmp_path, number):
             process.communicate(timeout=PATIENCE)
             assert process.returncode == -signal.SIGKILL
         assert restorable(path, config) >= 1
-        assert reached(path) >= read_status(RunFolder(path))["checkpoint"], "what was acknowledged is there"
+        assert reached(path) >= read_json(RunFolder(path).status)["checkpoint"], "acknowledged is saved"
         kept.append(reached(path))
         half_written += is_half_written(path / "checkpoints")
         command = resumed(path)

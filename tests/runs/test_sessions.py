@@ -50,7 +50,7 @@ def test_every_session_is_noted_and_the_same_again_is_not_worth_a_word(tmp_path)
 def test_another_version_is_told_and_noted(tmp_path, name):
     run = begun(tmp_path)
     aged(run, lambda session: session["versions"].update({name: "0.0.1"}))
-    now = sessions.package_versions()[name]
+    now = sessions.this_one("cpu")["versions"][name]
     assert session(run) == f"{name} 0.0.1 -> {now}"
     assert [session["versions"][name] for session in about(run)["sessions"]] == ["0.0.1", now]
     assert session(run) == ""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ledger import AGENT, students
-from maestro.config import RunConfig, leaves, marks
+from maestro.config import RunConfig, leaves
 from maestro.evaluation.opponents import sample_levels, seed_keys
 from maestro.evaluation.statistics import interval
 from maestro.runs import summary, trainer
@@ -41,7 +41,7 @@ def test_wins_draws_and_losses_against_the_first_members_are_told_and_kept(
 
 
 def test_its_levels_are_those_of_no_seed_and_no_evaluation() -> None:
-    ranges = {path: mark for path, hint, _ in leaves(RunConfig()) for mark in marks(hint)}
+    ranges = {path: mark for path, setting, _ in leaves(RunConfig()) for mark in setting.marks}
     largest_seed = ranges["seed"].high + ranges["seeds"].high - 1
     assert largest_seed < summary.LAST_KEY < trainer.EVALUATION_KEY < 2**31
     keys = [seed_keys(jax.random.key(number), 0, 1) for number in (summary.LAST_KEY, trainer.EVALUATION_KEY)]

@@ -10,7 +10,7 @@ import pytest
 from ledger import equal
 from maestro.config import EvaluationConfig, PPOConfig, RunConfig, ScheduleConfig
 from maestro.evaluation.statistics import interval
-from maestro.runs.folder import read_status
+from maestro.runs.folder import read_json
 from maestro.runs.trainer import (
     IN_VAIN,
     TOO_LONG_IN_VAIN,
@@ -125,7 +125,7 @@ def test_where_no_episode_ends_within_a_rollout_the_run_says_so_and_ends(endless
     assert len(warnings) == 1 and IN_VAIN <= int(warnings[0].split()[0]) < IN_VAIN + 32
     assert word in str(stopped) and stopped.code == 1 and not stopped.resumable
     assert TOO_LONG_IN_VAIN <= int(str(stopped).split()[0]) < TOO_LONG_IN_VAIN + 32
-    assert read_status(folder)["state"] == "failed"
+    assert read_json(folder.status)["state"] == "failed"
 
 
 def test_such_a_run_that_is_resumed_ends_at_once_with_the_same_words(endless) -> None:

@@ -28,15 +28,6 @@ def count(observation: Any) -> int:
     return sum(leaf.size for leaf in jax.tree.leaves(observation))
 
 
-def view_of(observation: Any) -> tuple[int, int, int]:
-    """The shape of an observation that is a grid; what is none is refused."""
-    shape: tuple[int, ...] = getattr(observation, "shape", ())
-    if len(shape) != 3 or min(shape[:2]) < KERNEL or shape[2] < 1:
-        least = f"[rows, columns, channels] of at least {KERNEL} x {KERNEL}"
-        raise ValueError(f"a convolution needs views {least}, not {observation}; mlp and lstm take any")
-    return shape[0], shape[1], shape[2]
-
-
 @dataclass(frozen=True)
 class Layer:
     """A dense layer with ReLU over all numbers of an observation."""
@@ -131,8 +122,12 @@ class OnGrid:
     filters: Any
 
     def fitted(self, observation: Any, action: Discrete | Box) -> Any:
-        """For views of rows x columns x channels."""
-        return replace(self, action=action, view=view_of(observation))  # type: ignore[type-var]
+        """For views of rows x columns x channels; what is none is refused."""
+        shape: tuple[int, ...] = getattr(observation, "shape", ())
+        if len(shape) != 3 or min(shape[:2]) < KERNEL or shape[2] < 1:
+            least = f"[rows, columns, channels] of at least {KERNEL} x {KERNEL}"
+            raise ValueError(f"a convolution needs views {least}, not {observation}; mlp and lstm take any")
+        return replace(self, action=action, view=shape)  # type: ignore[type-var]
 
     @property
     def encoder(self) -> Convolution:

@@ -66,10 +66,6 @@ class Recurrent(ActorCritic):
         """The LSTM's output is its memory h."""
         return memory[0].astype(jnp.float32)
 
-    def form(self, sequences: int) -> lstm.Form:
-        """How `unroll` computes for so many sequences."""
-        return lstm.choose(self.hidden, sequences)
-
     def unroll(self, params: Params, obs: Obs, keep: Array) -> Array:
         """All steps: encode at once, then the LSTM over time."""
         x = self.encoder.encode(self.encoder.prepare(params[self.part]), obs, keep.ndim)

@@ -7,6 +7,7 @@ import sys
 
 from maestro.cli.output import say
 from maestro.games import DEFAULT
+from maestro.settings import SettingsError
 
 COMMANDS = {  # the module maestro.cli.<name>, whose `main(arguments)` runs it
     "train": "train students by a method, several seeds at once",
@@ -35,40 +36,20 @@ examples:
   maestro COMMAND --help"""
 
 
-def main() -> int:
-    """Run the command that the arguments of the process name; returns the exit code."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by whoever started the process
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal without the drawing characters
-    try:
-        return run(sys.argv[1:])
-    except KeyboardInterrupt:
-        say("maestro: interrupted", error=True)
-        os._exit(130)  # another thread may be compiling, which nothing can stop
-    except BrokenPipeError:  # whoever read the output has seen enough
-        return mute(141)
-    except OSError as error:
-        say(f"maestro: the output cannot be written: {error.strerror or error}", error=True)
-        return mute(1)
-
-
-def mute(code: int) -> int:
-    """Give up on the output, so that nothing is written again at the end; returns the exit code."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return code
-
-
 def run(arguments: list[str]) -> int:
     """Run one command; a mistake of the user's is one message and exit code 2."""
-    from maestro.cli.arguments import Mistake
+    from maestro.cli.arguments import Mistake, unusable
 
+    code = 0
     try:
-        code = dispatch(arguments)
+        if arguments and arguments[0] in COMMANDS:
+            importlib.import_module(f"maestro.cli.{arguments[0]}").main(arguments[1:])
+        else:
+            code = reply(arguments)
     except Mistake as mistake:
         code = complain(str(mistake))
+    except SettingsError as error:
+        code = complain(unusable(error))
     except SystemExit as end:  # how the parser of arguments ends
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
     except OSError as error:
@@ -77,8 +58,8 @@ def run(arguments: list[str]) -> int:
     return code
 
 
-def dispatch(arguments: list[str]) -> int:
-    """Call the command that is named first."""
+def reply(arguments: list[str]) -> int:
+    """Say something where no command is named; returns the exit code."""
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         say(overview())
         return 0 if arguments else 2
@@ -87,13 +68,9 @@ def dispatch(arguments: list[str]) -> int:
 
         say(f"maestro {maestro.__version__}")
         return 0
-    name, *rest = arguments
-    if name not in COMMANDS:
-        nearest = difflib.get_close_matches(name, COMMANDS, 1, 0.0)[0]
-        allowed = ", ".join(COMMANDS)
-        return complain(f"unknown command {name!r} (nearest: {nearest!r}; allowed: {allowed})")
-    importlib.import_module(f"maestro.cli.{name}").main(rest)
-    return 0
+    nearest = difflib.get_close_matches(arguments[0], COMMANDS, 1, 0.0)[0]
+    allowed = ", ".join(COMMANDS)
+    return complain(f"unknown command {arguments[0]!r} (nearest: {nearest!r}; allowed: {allowed})")
 
 
 def trouble(error: OSError) -> str:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from maestro import cache
 
@@ -131,6 +131,6 @@ def find_level(game: "Game", value: str) -> tuple[str, Any]:
         raise Mistake(f"level: {error}") from None
 
 
-def refuse(error: "SettingsError") -> NoReturn:
-    """Settings that cannot be used are the user's to fix."""
-    raise Mistake("these settings cannot be used:\n  " + "\n  ".join(error.problems)) from None
+def unusable(error: "SettingsError") -> str:
+    """What to say of settings that cannot be used, which are the user's to fix."""
+    return "these settings cannot be used:\n  " + "\n  ".join(error.problems)

@@ -8,17 +8,17 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from maestro.cli.arguments import Mistake, find_game, use_cache
+from maestro.cli.arguments import Mistake, find_game, unusable, use_cache
 from maestro.cli.options import find_method
 from maestro.cli.output import say
 from maestro.runs import processes
-from maestro.runs.processes import ProcessError
+from maestro.runs.processes import OPTIONS, ProcessError
+from maestro.settings import SettingsError
 
 if TYPE_CHECKING:
     from maestro.runs.first import First
     from maestro.runs.other import Other
 
-OPTIONS = ("--coordinator", "--process", "--processes")
 OWN = (*OPTIONS, "--out")  # what need not be the same in all processes
 
 
@@ -76,9 +76,10 @@ def answer(text: str) -> None:
 
 def told(error: BaseException) -> tuple[int, str]:
     """The exit code of a process that ends by an error, and a sentence for the others; ours is printed."""
-    if isinstance(error, Mistake | ProcessError):
-        say(f"maestro: {error}", error=True)
-        return 2, str(error)
+    if isinstance(error, Mistake | ProcessError | SettingsError):
+        why = unusable(error) if isinstance(error, SettingsError) else str(error)
+        say(f"maestro: {why}", error=True)
+        return 2, why
     if isinstance(error, SystemExit):
         return (error.code if isinstance(error.code, int) else int(error.code is not None)), "it is over"
     traceback.print_exception(error)

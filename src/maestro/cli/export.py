@@ -6,10 +6,9 @@ from typing import Annotated
 
 import tyro
 
-from maestro.cli.arguments import Mistake, make_folder, parse, refuse
+from maestro.cli.arguments import Mistake, make_folder, parse
 from maestro.cli.options import JsonFlag, OwnOption
 from maestro.cli.output import Errors, say
-from maestro.settings import SettingsError
 
 
 def main(arguments: list[str]) -> None:
@@ -52,8 +51,6 @@ def export(
         paths = export_newest(folder, config, experiment, out or folder.agents, Errors())
     except RunError as error:
         raise Mistake(str(error)) from None
-    except SettingsError as error:
-        refuse(error)
     except OSError as error:
         raise Mistake(f"{out or folder.agents}: cannot be written ({error.strerror})") from None
     say(json.dumps([str(path) for path in paths], indent=1) if as_json else "\n".join(map(str, paths)))

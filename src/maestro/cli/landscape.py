@@ -14,14 +14,12 @@ from maestro.cli.arguments import (
     check_range,
     make_folder,
     parse,
-    refuse,
     use_cache,
     writing,
 )
 from maestro.cli.options import DiceOption, FolderOption, JsonFlag, OwnOption, SeedOption
 from maestro.cli.output import Errors, say
 from maestro.cli.table import lines, width
-from maestro.settings import SettingsError
 
 TRUE = "--true"  # compare with what a best response earns
 MAX_GAMES = 4096  # environments at once
@@ -94,8 +92,6 @@ def landscape(
         found = measured(run, opened, seeds, Size(levels, rollouts), dice)
     except RunError as error:
         raise Mistake(str(error)) from None
-    except SettingsError as error:
-        refuse(error)
     return partial(show, out, found, as_json)
 
 

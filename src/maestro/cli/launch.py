@@ -18,7 +18,7 @@ from maestro import imports, settings, toml
 from maestro.analysis import curves
 from maestro.analysis.film import film_student
 from maestro.cli import report
-from maestro.cli.arguments import Mistake, refuse, use_cache
+from maestro.cli.arguments import Mistake, use_cache
 from maestro.cli.company import answer
 from maestro.cli.origin import Begin, begun, told
 from maestro.cli.output import Errors, clean, say
@@ -27,7 +27,7 @@ from maestro.cohort import Cohort
 from maestro.config import RunConfig
 from maestro.curriculum import Method
 from maestro.games import Game
-from maestro.runs import agent_file, beginning, build, lock, memory, summary, workload
+from maestro.runs import agent_file, beginning, build, cost, lock, summary
 from maestro.runs import folder as run_folder
 from maestro.runs.beginning import Beginning
 from maestro.runs.crew import STANDS, Gone
@@ -38,7 +38,6 @@ from maestro.runs.place import Place
 from maestro.runs.reporter import Reporter
 from maestro.runs.signals import Signals
 from maestro.runs.trainer import Stopped, Trainer
-from maestro.settings import SettingsError
 from maestro.sharding import Layout
 from maestro.train import Experiment
 
@@ -67,11 +66,6 @@ class Job:
     page: bool = True  # whether it ends with a report; the cohorts of a study share one
 
     @property
-    def devices_of_a_run(self) -> int:
-        """Over how many the environments of a seed are spread."""
-        return 1 if self.layout is None else self.layout.envs
-
-    @property
     def typed(self) -> str:
         """What must be typed again to resume it."""
         parts = [f" --game {self.origin}"] if self.origin else []
@@ -95,37 +89,27 @@ def device_memory() -> int:
     return stats.get("bytes_limit") or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def built(job: Job) -> Experiment:
-    """The experiment, once; what cannot be built is a mistake in the settings."""
-    try:
-        experiment = build.experiment(job.game, job.config, job.method)
-        build.lstm_form(experiment, job.devices_of_a_run)
-        return experiment
-    except SettingsError as error:
-        refuse(error)
-
-
-def refuse_too_large(need: int) -> None:
-    """Refuse what does not fit onto a device before anything is begun."""
-    have = device_memory()
-    if need > have:
-        raise Mistake(f"about {need / 1e9:.1f} GB are needed, and the device has {have / 1e9:.1f} GB")
+def too_large(need: int, have: int) -> Mistake:
+    """What does not fit onto a device is refused before anything is begun."""
+    return Mistake(f"about {need / 1e9:.1f} GB are needed, and the device has {have / 1e9:.1f} GB")
 
 
 def dry_run(job: Job) -> None:
     """Print what a run would be, and refuse what cannot fit."""
-    experiment = built(job)
-    need = memory.estimate(job.config, experiment, job.layout)
+    experiment = build.experiment(job.game, job.config, job.method)
+    build.lstm_form(experiment, job.layout)
+    need, have = cost.memory(job.config, experiment, job.layout), device_memory()
     say(toml.to_toml(job.config))
     say(f"# parameters of one agent: {build.parameter_count(experiment):,}")
     where = "the device"
     if job.layout is not None:
         where = f"each of {job.layout.devices} devices"
         say(f"# mesh: {job.layout}, seeds x environments")
-    say(f"# memory on {where}, about: {need / 1e9:.2f} GB of {device_memory() / 1e9:.1f} GB")
+    say(f"# memory on {where}, about: {need / 1e9:.2f} GB of {have / 1e9:.1f} GB")
     if jax.default_backend() == "cpu":
-        say(f"# time without an accelerator, about: {roughly(workload.seconds(job.config, experiment))}")
-    refuse_too_large(need)
+        say(f"# time without an accelerator, about: {roughly(cost.seconds(job.config, experiment))}")
+    if need > have:
+        raise too_large(need, have)
     if job.begin is not None:
         say(f"# {told(begun(job.begin, experiment, Errors()))}")
 
@@ -136,9 +120,10 @@ def launch(
     """Train a run to its end, under its lock; if it is stopped, the process ends here, or as `end` says."""
     use_cache()
     job = replace(job, page=job.page and end is None)
-    experiment = built(job)
-    if new:
-        refuse_too_large(memory.estimate(job.config, experiment, job.layout))
+    experiment = build.experiment(job.game, job.config, job.method)
+    build.lstm_form(experiment, job.layout)
+    if new and (need := cost.memory(job.config, experiment, job.layout)) > (have := device_memory()):
+        raise too_large(need, have)
     wandb = import_wandb() if job.wandb else None
     start = begun(job.begin, experiment, Errors()) if job.begin is not None else None
     try:
@@ -168,7 +153,7 @@ def foretell(job: Job, experiment: Experiment, start: Beginning | None, reporter
     if jax.default_backend() != "cpu":
         return
     done = int(start.state.updates) if start is not None else 0
-    need = workload.seconds(job.config, experiment) * (1 - done / job.config.schedule.total_updates)
+    need = cost.seconds(job.config, experiment) * (1 - done / job.config.schedule.total_updates)
     if need > LONG:
         less = "; for less: --preset tiny" * ("tiny" in job.game.presets)
         reporter.say(f"without an accelerator this takes about {roughly(need)}{less}")
@@ -179,7 +164,7 @@ def work(
 ) -> None:
     """The run itself; `Stopped` if it ends early."""
     device, config, began = jax.devices()[0].device_kind, job.config, time.monotonic()
-    form = build.lstm_form(experiment, job.devices_of_a_run)
+    form = build.lstm_form(experiment, job.layout)
     where = device if job.layout is None else f"{job.layout.devices} x {device} ({job.layout})"
     progress.say(f"{config.method} on {config.game}, {config.seeds} seed(s), on {where}: {folder.path}")
     if form is not None and jax.default_backend() != "cpu":

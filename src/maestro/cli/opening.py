@@ -65,7 +65,7 @@ def game_of_run(path: Path, name: Any, typed: str) -> Game:
     try:
         return games.known(str(name))
     except games.NotFound as error:
-        origin = run_folder.read_about(RunFolder(path)).get("game_from")
+        origin = run_folder.read_json(RunFolder(path).about).get("game_from")
         hint = f" (it was made with {shown(origin)})" if origin else ""
         raise Mistake(f"{path}: {error}{hint}") from None
 

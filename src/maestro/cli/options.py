@@ -8,7 +8,7 @@ import tyro
 
 from maestro import imports, toml
 from maestro.cli.arguments import Mistake
-from maestro.config import RunConfig, bare, leaves, setting_types
+from maestro.config import RunConfig, leaves, settings_of
 from maestro.games import TABLE
 from maestro.settings import SettingsError, nearest
 
@@ -107,11 +107,11 @@ def value_of(
 
 def kind_of(config: Any, name: str) -> Any:
     """The type of a setting, None if there is none of that name."""
-    hint = None
+    known = None
     for part in name.replace("-", "_").split("."):
-        hint = setting_types(config).get(part) if is_dataclass(config) else None
+        known = settings_of(config).get(part) if is_dataclass(config) else None
         config = getattr(config, part, None)
-    return bare(hint)
+    return known and known.kind
 
 
 def take(words: list[str], kind: Any, positional: str) -> list[str]:

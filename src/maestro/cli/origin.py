@@ -8,6 +8,7 @@ from typing import Any
 
 from maestro import imports
 from maestro.cli.arguments import Mistake
+from maestro.cli.company import value_of
 from maestro.cli.opening import open_run
 from maestro.config import RunConfig
 from maestro.games import Game
@@ -32,8 +33,12 @@ class OtherRun:
     method: Any  # the user's own, if it is one
 
 
-def open_other(path: Path, typed_game: str, typed_method: str) -> OtherRun:
-    """A run by its folder; Python that it names must be typed again."""
+def open_other(words: list[str], typed_game: str) -> OtherRun | None:
+    """The run whose folder was typed, None if it is no folder; Python that it names must be typed again."""
+    source, typed_method = value_of("--from", words), value_of("--method", words)
+    path = Path(source)
+    if not source or not path.is_dir():
+        return None
     try:
         own = str(read_settings(path)[1].get("method"))
         return OtherRun(path, *open_run(path, typed_game, typed_method if imports.is_path(own) else ""))
@@ -44,10 +49,8 @@ def open_other(path: Path, typed_game: str, typed_method: str) -> OtherRun:
         raise Mistake(f"--from: {reason}") from None
 
 
-def beginning_of(typed: str, game: Game, config: RunConfig, other: OtherRun | None) -> Begin | None:
-    """What makes the first state of a run, once its experiment is built; None if it begins with nothing."""
-    if not typed:
-        return None
+def beginning_of(typed: str, game: Game, config: RunConfig, other: OtherRun | None) -> Begin:
+    """What makes the first state of a run that begins with an agent or another run, once it is built."""
     if other is None and not Path(typed).exists():
         raise Mistake(f"--from: {typed!r} is neither an agent nor a run: there is nothing of that name")
 

@@ -1,5 +1,6 @@
 """`maestro resume`: go on with a run that was stopped."""
 
+import os
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,8 +9,7 @@ from typing import Annotated, Any
 import tyro
 
 from maestro import imports, settings
-from maestro.cli.arguments import Mistake, refuse
-from maestro.cli.company import joined
+from maestro.cli.arguments import Mistake
 from maestro.cli.opening import open_run
 from maestro.cli.options import OwnOption, Training, read_file, split
 from maestro.cli.output import say
@@ -18,6 +18,7 @@ from maestro.games import Game
 from maestro.runs import folder as run_folder
 from maestro.runs import lock
 from maestro.runs.folder import RunError, RunFolder
+from maestro.runs.processes import SLURM
 from maestro.settings import SettingsError, shown
 
 
@@ -49,12 +50,19 @@ def main(arguments: list[str]) -> None:
     """Run `maestro resume`; options it does not name itself are settings, which must be those of the run."""
     own, _, _ = split(Options, arguments, RunConfig())
     options = tyro.cli(Options, prog="maestro resume", args=own)
+    typed = options.coordinator or options.process or options.processes
+    if not typed and not all(map(os.environ.get, SLURM)):
+        return go_on(arguments, options)
+    from maestro.cli.company import joined
+
     with joined(arguments) as crew:
         go_on(arguments, options, crew)
 
 
 def go_on(arguments: list[str], options: Options, crew: Any = None) -> None:
     """The run that was typed; with other processes, or alone."""
+    import jax
+
     from maestro.cli import devices, launch
 
     own_method = options.method if imports.is_path(options.method) else ""
@@ -65,13 +73,13 @@ def go_on(arguments: list[str], options: Options, crew: Any = None) -> None:
         refuse_difference(game, config, options.config, given, problems)
     except RunError as error:
         raise Mistake(str(error)) from None
-    except SettingsError as error:
-        refuse(error)
     if is_finished(RunFolder(Path(options.run)), config):
         more = f"maestro train{' ' * bool(options.game)}{options.game} --from {shlex.quote(options.run)}"
         done = f"{options.run} is finished: all {config.schedule.total_updates} updates are made"
         return say(f"{done}, its students are in agents/; for more: {more} --schedule.total-updates N")
-    layout = devices.layout_of(options.devices, options.mesh, config)
+    layout = None
+    if options.devices or options.mesh or jax.device_count() > 1:
+        layout = devices.layout_of(options.devices, options.mesh, config)
     job = launch.Job(game, config, method, options.game, options.wandb, layout=layout, crew=crew)
     launch.launch(job, Path(options.run), new=False)
 

@@ -79,7 +79,7 @@ def describe(run: RunFolder) -> dict[str, Any]:
         game, method = str(raw["game"]), str(raw["method"])
         if type(total) is not int or type(seeds) is not int:
             raise TypeError("no number")
-        status = run_folder.read_status(run)
+        status = run_folder.read_json(run.status)
         facts |= {"game": game, "method": method, "preset": preset(game, raw), "seeds": seeds, "total": total}
         facts |= {"updates": number(status, "updates") or 0, "checkpoint": number(status, "checkpoint")}
         facts |= {"updates_per_second": number(status, "speed"), "state": state(run, status, seeds)}

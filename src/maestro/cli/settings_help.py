@@ -5,7 +5,7 @@ from typing import Annotated, Any, get_type_hints
 
 import tyro
 
-from maestro.config import Given, RunConfig, marks
+from maestro.config import RunConfig, settings_of
 from maestro.games import Game
 from maestro.methods import METHODS
 
@@ -14,7 +14,7 @@ def without_given(settings: Any) -> Any:
     """The same settings, of a type that hides from the parser what is not a setting."""
     kind = type(settings)
     hints = get_type_hints(kind, include_extras=True)
-    given = {f.name: f for f in fields(kind) if Given in marks(hints[f.name])}
+    given = {f.name: f for f in fields(kind) if f.name not in settings_of(settings)}
     hide: Any = tyro.conf.Suppress
     hidden = {name: hide[hints[name]] for name in given}
     defaults = {name: f.default for name, f in given.items()}

@@ -13,7 +13,7 @@ from maestro.analysis.study.plan import Study
 from maestro.analysis.study.steps import MADE, Step
 from maestro.cli import launch
 from maestro.cli import study_report as report
-from maestro.cli.arguments import Mistake
+from maestro.cli.arguments import Mistake, unusable
 from maestro.cli.making import Making
 from maestro.cli.output import say
 from maestro.cli.progress import Progress
@@ -102,9 +102,9 @@ class Sitting:
             if stopped.code != FAILED:
                 raise
             self.fail(name, str(stopped))
-        except Mistake as error:
+        except (Mistake, SettingsError) as error:
             if one.state == BEGUN or not one.folder.config.exists():  # else another process has begun it
-                self.fail(name, str(error))
+                self.fail(name, unusable(error) if isinstance(error, SettingsError) else str(error))
         except jax.errors.JaxRuntimeError as error:
             self.fail(name, str(error))
         else:
@@ -161,4 +161,4 @@ class Sitting:
 
 def has_failed(one: Standing) -> bool:
     """Whether an earlier sitting had to give it up."""
-    return run_folder.read_status(one.folder).get("state") == "failed"
+    return run_folder.read_json(one.folder.status).get("state") == "failed"

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import tyro
 
 from maestro import toml
-from maestro.cli.arguments import Mistake, find_game, make_folder, refuse, use_cache
+from maestro.cli.arguments import Mistake, find_game, make_folder, use_cache
 from maestro.cli.options import OwnOption, find_method
 from maestro.cli.output import say
 from maestro.settings import SettingsError, nearest, shown
@@ -159,10 +159,7 @@ def furnish(options: Options, study: Any, out: Path) -> None:
     copy = out / FILE
     source = Path(options.file) / FILE if Path(options.file).is_dir() else Path(options.file)
     if copy.exists():
-        try:
-            before = plan.read(toml.read(copy), study.game, {p: find_method(p) for p in options.method})
-        except SettingsError as error:
-            refuse(error)
+        before = plan.read(toml.read(copy), study.game, {p: find_method(p) for p in options.method})
         if changed := pieces.changes(before, study):
             lines = "\n  ".join(changed)
             raise Mistake(f"{out} holds a study with other cohorts; choose another --out:\n  {lines}")

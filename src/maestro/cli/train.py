@@ -8,13 +8,13 @@ from typing import Annotated, Any
 
 import tyro
 
-from maestro import settings
-from maestro.cli.arguments import Mistake, find_game, refuse
-from maestro.cli.company import joined, value_of
+from maestro import games, settings
+from maestro.cli.arguments import Mistake
 from maestro.cli.options import HELP, Training, find_method, read_file, split
 from maestro.config import RunConfig
 from maestro.games import DEFAULT, TABLE, Game
-from maestro.settings import SettingsError, shown
+from maestro.runs.processes import OPTIONS, SLURM
+from maestro.settings import shown
 
 PROG = "maestro train"
 USUAL, SMALL = "fast", "tiny"  # the presets that are used if none is asked for: with an accelerator, without
@@ -69,22 +69,34 @@ Options.__doc__ = f"""{Options.__doc__}
 def main(arguments: list[str]) -> None:
     """Run `maestro train`; options it does not name itself are settings."""
     words = [word for word in arguments if word not in HELP]
-    typed = typed_game(words)  # what cannot be parsed is said before anyone is waited for
-    if len(words) < len(arguments) or "--dry-run" in words:
+    names = {word.partition("=")[0] for word in words}
+    if "--game" in names:
+        raise Mistake(f"--game: here the game stands by itself, {PROG} GAME")
+    typed: str | None
+    if words and not words[0].startswith("-"):
+        typed = words[0]
+    else:  # the word that no option takes; what cannot be parsed is said before anyone is waited for
+        typed = tyro.cli(Options, prog=PROG, args=split(Options, words, RunConfig())[0]).game or None
+    alone = names.isdisjoint(OPTIONS) and not all(map(os.environ.get, SLURM))
+    if alone or "--dry-run" in words or len(words) < len(arguments):
         return begin(arguments, words, typed)
+    from maestro.cli.company import joined
+
     with joined(words) as crew:
-        return begin(arguments, words, typed, crew)
+        begin(arguments, words, typed, crew)
 
 
 def begin(arguments: list[str], words: list[str], typed: str | None, crew: Any = None) -> None:
     """What was typed, as a run; with other processes, or alone."""
-    source = value_of("--from", words)
     other = None
-    if source and Path(source).is_dir():
+    if any(word.partition("=")[0] == "--from" for word in words):
         from maestro.cli.origin import open_other
 
-        other = open_other(Path(source), typed or "", value_of("--method", words))
-    game = other.game if other else find_game("game", DEFAULT if typed is None else typed)
+        other = open_other(words, typed or "")
+    try:
+        game = other.game if other else games.find(DEFAULT if typed is None else typed)
+    except games.NotFound as error:
+        raise Mistake(f"game: {error}") from None
     base = other.config if other else game.presets[usual_preset(game)]
     own, given, problems = split(Options, words, base, typed or "")
     options = tyro.cli(Options, prog=PROG, args=own)
@@ -93,75 +105,62 @@ def begin(arguments: list[str], words: list[str], typed: str | None, crew: Any =
 
         asked = options.preset in game.presets
         return show_help(Options, PROG, game, options.preset if asked else usual_preset(game))
-    method = find_method(dict(given).get("method", "")) or (other.method if other else None)
-    config, remark = resolve(game, options, given, method, problems, other.config if other else None)
+    config, method, remark = resolve(game, options, given, problems, other)
+    import jax
+
     from maestro.cli import devices, launch, origin
 
-    start = origin.beginning_of(options.from_, game, config, other)
-    path = "" if game.name in TABLE else typed or ""
-    layout = devices.layout_of(options.devices, options.mesh, config, options.dry_run)
+    start = origin.beginning_of(options.from_, game, config, other) if options.from_ else None
+    layout, path = None, "" if game.name in TABLE else typed or ""
+    if options.devices or options.mesh or jax.device_count() > 1:
+        layout = devices.layout_of(options.devices, options.mesh, config, options.dry_run)
     job = launch.Job(game, config, method, path, options.wandb, remark, start, layout, crew)
     if options.dry_run:
         return launch.dry_run(job)
     launch.launch(job, Path(options.out) if options.out else default_folder(config), new=True)
 
 
-def typed_game(words: list[str]) -> str | None:
-    """The game: the first word, or the one that no option takes; None if there is none."""
-    if any(word.partition("=")[0] == "--game" for word in words):
-        raise Mistake(f"--game: here the game stands by itself, {PROG} GAME")
-    if words and not words[0].startswith("-"):
-        return words[0]
-    return tyro.cli(Options, prog=PROG, args=split(Options, words, RunConfig())[0]).game or None
-
-
 def usual_preset(game: Game) -> str:
     """The preset of a game that is used if none is asked for."""
-    usual = USUAL if has_accelerator() else SMALL
-    return usual if usual in game.presets else next(iter(game.presets))
-
-
-def has_accelerator() -> bool:
-    """Whether there is more to compute with than the CPU."""
     import jax
 
     try:
-        return jax.default_backend() != "cpu"
+        usual = SMALL if jax.default_backend() == "cpu" else USUAL
     except (RuntimeError, AssertionError):
         told = os.environ.get("JAX_PLATFORMS", "")
         raise Mistake(f"JAX finds no device; JAX_PLATFORMS is {told!r}") from None
+    return usual if usual in game.presets else next(iter(game.presets))
 
 
 def resolve(
     game: Game,
     options: Options,
     given: list[tuple[str, str]],
-    method: Any,
     problems: list[str],
-    other: RunConfig | None = None,
-) -> tuple[RunConfig, str]:
-    """(the settings in force: preset or another run's, file, options; what to say of the preset)."""
+    other: Any,
+) -> tuple[RunConfig, Any, str]:
+    """(settings in force: preset or another run's, file, options; an own method; a word on the preset)."""
     from maestro.runs import build
 
-    try:
-        changes = settings.nested(given)
-        if options.config:
-            changes = settings.merge(read_file(options.config), changes)
-        told = changes.pop("preset", None)
-        preset = options.preset or told
-        if other is not None:
-            if preset is not None:
-                problems.append(f"preset: {shown(preset)} is not allowed; the settings are those of --from")
-            return build.configure(game, other, changes, method, problems), ""
-        usual = usual_preset(game)
-        if preset is not None and (not isinstance(preset, str) or preset not in game.presets):
-            allowed = ", ".join(game.presets)
-            problems.append(f"preset: {shown(preset)} is not allowed; allowed: {allowed}")
-            preset = usual
-        config = build.configure(game, game.presets[preset or usual], changes, method, problems)
-        return config, "" if preset or usual == USUAL or USUAL not in game.presets else TOLD
-    except SettingsError as error:
-        refuse(error)
+    method, own_method = other.method if other else None, dict(given).get("method", "")
+    if ":" in own_method:
+        method = find_method(own_method) or method
+    changes = settings.nested(given)
+    if options.config:
+        changes = settings.merge(read_file(options.config), changes)
+    told = changes.pop("preset", None)
+    preset = options.preset or told
+    if other is not None:
+        if preset is not None:
+            problems.append(f"preset: {shown(preset)} is not allowed; the settings are those of --from")
+        return build.configure(game, other.config, changes, method, problems), method, ""
+    usual = usual_preset(game)
+    if preset is not None and (not isinstance(preset, str) or preset not in game.presets):
+        allowed = ", ".join(game.presets)
+        problems.append(f"preset: {shown(preset)} is not allowed; allowed: {allowed}")
+        preset = usual
+    config = build.configure(game, game.presets[preset or usual], changes, method, problems)
+    return config, method, "" if preset or usual == USUAL or USUAL not in game.presets else TOLD
 
 
 def default_folder(config: RunConfig) -> Path:

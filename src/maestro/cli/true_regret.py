@@ -14,7 +14,6 @@ from maestro.cli.arguments import (
     check_range,
     make_folder,
     parse,
-    refuse,
     use_cache,
     writing,
 )
@@ -22,7 +21,6 @@ from maestro.cli.options import DiceOption, FolderOption, JsonFlag, OwnOption, S
 from maestro.cli.output import say
 from maestro.cli.progress import reporting
 from maestro.cli.table import lines, width
-from maestro.settings import SettingsError
 
 MAX_LEVELS, MAX_GAMES, MAX_UPDATES = 1024, 4096, 1_000_000
 MEANING = """\
@@ -117,8 +115,6 @@ def measured(
             rows = [row for number in seeds for row in work.seed(number, everyone)]
     except RunError as error:
         raise Mistake(str(error)) from None
-    except SettingsError as error:
-        refuse(error)
     return game, experiment.env, work.about, rows
 
 

@@ -128,7 +128,7 @@ def fill(game: Game, preset: RunConfig) -> RunConfig:
     for name, value in (("environment", environment), ("agent", agent)):
         if not isinstance(value, kind := getattr(game, name)):
             raise TypeError(f"presets: {name} is {shown(value)}, no {kind.__name__}")
-    odd = [path for path, hint, _ in leaves(filled) if not settable(hint)]
+    odd = [path for path, setting, _ in leaves(filled) if not settable(setting.kind)]
     if odd:
         kinds = "int, float, bool, str, a Literal of texts, or a tuple of one of these"
         raise TypeError(f"{', '.join(odd)}: a setting is {kinds}")

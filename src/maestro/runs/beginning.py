@@ -163,10 +163,7 @@ def plant(folder: RunFolder, config: RunConfig, beginning: Beginning, reporter: 
     run_folder.write_about(folder, {"from": beginning.about})
 
 
-def refuse_lost(folder: RunFolder) -> None:
+def lost(folder: RunFolder, began_with: dict[str, Any]) -> RunError:
     """A run that did not begin with nothing cannot begin again without what it began with."""
-    told = run_folder.read_about(folder).get("from")
-    if isinstance(told, dict):
-        source = shlex.quote(str(told.get("run") or told.get("agent")))
-        again = f"begin again: maestro train --from {source}"
-        raise RunError(f"{folder.path}: no checkpoint can be used; {again}")
+    source = shlex.quote(str(began_with.get("run") or began_with.get("agent")))
+    return RunError(f"{folder.path}: no checkpoint can be used; begin again: maestro train --from {source}")

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 
 from maestro import settings, toml
+from maestro.agents import lstm
 from maestro.agents.lstm import Form
 from maestro.agents.recurrent import Recurrent
 from maestro.config import BIG, SIGNED, RunConfig, exploiter_budget, exploiter_count, population_size
@@ -16,11 +17,14 @@ from maestro.evaluation.opponents import FIRST
 from maestro.games import Game
 from maestro.methods import METHODS, hardest, self_play, uniform
 from maestro.settings import SettingsError, nearest, shown
+from maestro.sharding import Layout
 from maestro.toml import toml_value
 from maestro.train import Experiment
 
 MAX_MEMBERS = 10_000
 MAX_LEVEL = toml.MAX_BYTES * 3 // 4  # the rest is for the other settings
+THE_PAPERS = ("max", 0, "chosen", "wait")  # estimate, optimism, try_against, cold
+Check = tuple[Any, ...]  # whether it is so, the message, and the values that its braces stand for
 
 
 def configure(
@@ -36,7 +40,8 @@ def configure(
     """
     found = list(problems)
     config = settings.apply(base, changes, found)
-    config = replace(config, level=settled_level(game, config.level, found))
+    if config.level:
+        config = replace(config, level=settled_level(game, config.level, found))
     if config.game != game.name:
         found.append(f"game: these settings are of {shown(config.game)}, not of {game.name}")
     found += settings.out_of_range(config)
@@ -44,7 +49,11 @@ def configure(
     if method is None:
         hint = nearest(config.method, list(METHODS))
         found.append(f"method: {shown(config.method)} is unknown; {hint}")
-    found += unknown_opponents(game, config) + inconsistent(config, method)
+    known = [FIRST, *game.players]
+    for name in config.evaluation.opponents:
+        if name not in known:
+            found.append(f"evaluation.opponents: {shown(name)} is unknown; {nearest(name, known)}")
+    found += inconsistent(config, method)
     if found:
         raise SettingsError(found)
     return config
@@ -68,16 +77,6 @@ def settled_level(game: Game, level: str, problems: list[str]) -> str:
     return text if "\n" in text else f"{text}\n"
 
 
-def unknown_opponents(game: Game, config: RunConfig) -> list[str]:
-    """A line for each opponent that the game does not have."""
-    names = [FIRST, *game.players]
-    return [
-        f"evaluation.opponents: {shown(name)} is unknown; {nearest(name, names)}"
-        for name in config.evaluation.opponents
-        if name not in names
-    ]
-
-
 def inconsistent(config: RunConfig, method: Method | None) -> list[str]:
     """Settings that do not go together."""
     ppo, teacher, schedule = config.ppo, config.curriculum, config.schedule
@@ -86,10 +85,10 @@ def inconsistent(config: RunConfig, method: Method | None) -> list[str]:
     sequences = ppo.workers * (2 if schedule.sp_train_both else 1)
     sequences *= ppo.rollout_length if ppo.shuffle == "steps" else 1
     members = population_size(schedule) if schedule.interval >= 1 else 0
-    found = [
+    found: list[Check] = [
         (ppo.minibatches >= 1 and sequences % max(1, ppo.minibatches) != 0,
-         f"ppo.minibatches: {shown(ppo.minibatches)} does not divide the {shown(sequences)} {ppo.shuffle} "
-         "of an update"),
+         f"ppo.minibatches: {{}} does not divide the {{}} {ppo.shuffle} of an update",
+         ppo.minibatches, sequences),
         (ppo.shuffle == "steps" and isinstance(config.agent, Recurrent),
          "ppo.shuffle: steps makes no sense for a network that remembers earlier ones"),
         (teacher.prioritization == "proportional" and teacher.score in SIGNED,
@@ -99,71 +98,72 @@ def inconsistent(config: RunConfig, method: Method | None) -> list[str]:
          "curriculum.score: learnability needs several games on a level; curriculum.playlist 1 says that a "
          "rollout holds one, allowed: 2 or more"),
         (teacher.replay_rate == 0 and schedule.kind == "coin" and keeps_levels and not config.level,
-         f"curriculum.replay_rate: 0 never trains; {shown(config.method)} learns from replayed levels only"),
+         "curriculum.replay_rate: 0 never trains; {} learns from replayed levels only", config.method),
         (teacher.coplayer_per == "worker" and plays_itself,
-         f"curriculum.coplayer_per: worker makes no sense in self-play, {shown(config.method)}"),
+         "curriculum.coplayer_per: worker makes no sense in self-play, {}", config.method),
         (schedule.sp_train_both and method is not None and not plays_itself,
-         f"schedule.sp_train_both: needs a method of self-play, which {shown(config.method)} is not"),
+         "schedule.sp_train_both: needs a method of self-play, which {} is not", config.method),
         (schedule.warmup >= schedule.total_updates and schedule.warmup > 0,
-         f"schedule.warmup: {shown(schedule.warmup)} leaves no update of {shown(schedule.total_updates)} "
-         "for games with others"),
+         "schedule.warmup: {} leaves no update of {} for games with others",
+         schedule.warmup, schedule.total_updates),
         (members > MAX_MEMBERS,
-         f"schedule.interval: {shown(schedule.interval)} would add {shown(members)} co-players; "
-         f"at most {MAX_MEMBERS:,}"),
+         f"schedule.interval: {{}} would add {{}} co-players; at most {MAX_MEMBERS:,}",
+         schedule.interval, members),
         (config.evaluation.levels % 2 != 0,
-         f"evaluation.levels: {shown(config.evaluation.levels)} is odd; half are played from the other seat"),
+         "evaluation.levels: {} is odd; half are played from the other seat", config.evaluation.levels),
     ]  # fmt: skip
-    found += beyond_the_paper(config, method) if method else []
-    found += of_exploiters(config, plays_itself) if schedule.interval >= 1 else []
+    options = (teacher.estimate, teacher.optimism, teacher.try_against, teacher.cold)
+    if method is not None and (method.edits or options != THE_PAPERS):
+        found += beyond_the_paper(config, method)
+    if schedule.exploiters != "none" and schedule.interval >= 1:
+        found += of_exploiters(config, plays_itself)
     own = config.environment.problems() if hasattr(config.environment, "problems") else []
-    return [f"environment.{line}" for line in own] + [message for wrong, message in found if wrong]
+    told = [message.format(*map(shown, values)) for wrong, message, *values in found if wrong]
+    return [f"environment.{line}" for line in own] + told
 
 
-def beyond_the_paper(config: RunConfig, method: Method) -> list[tuple[bool, str]]:
-    """(whether it is so, the message): options of the teacher that do not go with the method."""
-    teacher, name = config.curriculum, shown(config.method)
+def beyond_the_paper(config: RunConfig, method: Method) -> list[Check]:
+    """Options of the teacher that do not go with the method."""
+    teacher, name = config.curriculum, config.method
     compares = method.levels is Source.PER_COPLAYER and method.coplayer not in (uniform, hardest, self_play)
-    needs = f"needs a method that compares the co-players' buffers, which {name} does not; try maestro"
+    needs = "needs a method that compares the co-players' buffers, which {} does not; try maestro"
     alone = method.coplayer is self_play
     return [
         (teacher.estimate != "max" and not compares,
-         f"curriculum.estimate: {teacher.estimate} {needs}; allowed here: max"),
+         f"curriculum.estimate: {teacher.estimate} {needs}; allowed here: max", name),
         (teacher.optimism > 0 and not compares,
-         f"curriculum.optimism: {teacher.optimism} {needs}; allowed here: 0"),
+         f"curriculum.optimism: {teacher.optimism} {needs}; allowed here: 0", name),
         (teacher.try_against == "uniform" and (alone or method.levels is Source.NEW),
-         f"curriculum.try_against: uniform needs co-players and a buffer of levels, which {name} has not; "
-         "allowed here: chosen"),
+         "curriculum.try_against: uniform needs co-players and a buffer of levels, which {} has not; "
+         "allowed here: chosen", name),
         (teacher.try_against == "uniform" and bool(config.level),
          "curriculum.try_against: uniform makes no sense with a single level, which is all there is to learn "
          "from; allowed here: chosen"),
         (teacher.cold == "redraw" and config.schedule.kind != "parallel",
          f"curriculum.cold: redraw is for schedule.kind parallel, not {config.schedule.kind}; allowed: wait"),
         (method.edits and method.levels is Source.NEW,
-         f"method: {name} edits levels that were served again, but keeps none"),
+         "method: {} edits levels that were served again, but keeps none", name),
         (method.edits and bool(config.level),
-         f"level: {name} edits levels; with a single one there is nothing to edit"),
+         "level: {} edits levels; with a single one there is nothing to edit", name),
         (method.edits and not hasattr(config.environment, "edit"),
-         f"method: {name} edits levels, and the game {shown(config.game)} has no `edit`"),
+         "method: {} edits levels, and the game {} has no `edit`", name, config.game),
     ]  # fmt: skip
 
 
-def of_exploiters(config: RunConfig, plays_itself: bool) -> list[tuple[bool, str]]:
-    """(whether it is so, the message): settings that leave exploiters nothing to do."""
-    schedule = config.schedule
-    wanted, count = schedule.exploiters != "none", exploiter_count(schedule)
-    told = f"schedule.exploiters: {shown(schedule.exploiters)}"
-    made = count * exploiter_budget(schedule)
-    first = schedule.warmup + schedule.interval
+def of_exploiters(config: RunConfig, plays_itself: bool) -> list[Check]:
+    """Settings that leave exploiters nothing to do."""
+    schedule, count = config.schedule, exploiter_count(config.schedule)
+    each, first = exploiter_budget(schedule), schedule.warmup + schedule.interval
     return [
-        (wanted and plays_itself,
-         f"{told} makes no sense in self-play, {shown(config.method)}, where members never play; "
-         "allowed: none"),
-        (wanted and not plays_itself and not count,
-         f"{told} has none to train: the first would join at update {shown(first)} of "
-         f"{shown(schedule.total_updates)}; schedule.interval is to be shorter"),
-        (wanted and made > BIG,
-         f"schedule.exploiter_updates: {shown(exploiter_budget(schedule))} for each of {count:,} exploiters "
-         f"are more than {BIG:,} in all"),
+        (plays_itself,
+         "schedule.exploiters: {} makes no sense in self-play, {}, where members never play; allowed: none",
+         schedule.exploiters, config.method),
+        (not plays_itself and not count,
+         "schedule.exploiters: {} has none to train: the first would join at update {} of {}; "
+         "schedule.interval is to be shorter", schedule.exploiters, first, schedule.total_updates),
+        (count * each > BIG,
+         f"schedule.exploiter_updates: {{}} for each of {count:,} exploiters are more than {BIG:,} in all",
+         each),
     ]  # fmt: skip
 
 
@@ -176,7 +176,7 @@ def experiment(game: Game, config: RunConfig, method: Method | None = None) -> E
         agent = config.agent.fitted(observation_shape(env), env.action)
     except ValueError as error:
         raise SettingsError([f"agent: {error}"]) from None
-    level = fixed_level(game, config.level)
+    level = fixed_level(game, config.level) if config.level else None
     teacher = Teacher(
         config=config.curriculum,
         method=method or METHODS[config.method],
@@ -189,20 +189,19 @@ def experiment(game: Game, config: RunConfig, method: Method | None = None) -> E
     return Experiment(env, agent, teacher, config.ppo, config.schedule)
 
 
-def fixed_level(game: Game, level: str) -> Level | None:
+def fixed_level(game: Game, level: str) -> Level:
     """The level of a specialist, by its name or as its text."""
-    if not level:
-        return None
     return game.levels.parse(level) if "\n" in level else game.levels.load(level)
 
 
-def lstm_form(experiment: Experiment, devices: int = 1) -> Form | None:
+def lstm_form(experiment: Experiment, layout: Layout | None = None) -> Form | None:
     """How the student's LSTM computes over a device's part of a minibatch; none if it has no LSTM."""
     if not isinstance(experiment.agent, Recurrent):
         return None
     sequences = experiment.ppo.workers * (2 if experiment.schedule.sp_train_both else 1)
+    devices = 1 if layout is None else layout.envs  # that share the environments of a seed
     try:
-        return experiment.agent.form(sequences // experiment.ppo.minibatches // devices)
+        return lstm.choose(experiment.agent.hidden, sequences // experiment.ppo.minibatches // devices)
     except ValueError as error:
         raise SettingsError([str(error)]) from None
 

@@ -50,7 +50,7 @@ def raw(leaf: Any) -> Any:
     if isinstance(leaf, np.ndarray):
         return leaf
     leaf = jnp.asarray(leaf)
-    return jax.random.key_data(leaf) if is_key(leaf) else leaf
+    return jax.random.key_data(leaf) if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf
 
 
 def unflatten(like: Any, arrays: dict[str, np.ndarray]) -> Any:

@@ -14,19 +14,20 @@ import maestro
 from maestro import settings
 from maestro.cohort import Cohort
 from maestro.config import RunConfig
-from maestro.runs import checkpoint, checkpoints, versions
+from maestro.runs import checkpoint, checkpoints, files, versions
 from maestro.runs.checkpoint import CheckpointError, OtherVersion
 from maestro.runs.folder import RunError
+from maestro.runs.log_file import Mark
 from maestro.runs.metrics_log import MetricsLog, Position
 from maestro.runs.reporter import Reporter
 
 NEWEST = 3  # checkpoints kept, besides those at milestones
-NUMBERS = ("updates", "evaluated", "metrics_bytes", "evaluation_bytes")  # of a position
-SEALS = {"metrics_lines": int, "metrics_sha256": str, "evaluation_lines": int, "evaluation_sha256": str}
+LOGS = ("metrics", "evaluation")  # of which a position has a mark each
+NUMBERS = ("updates", "evaluated", "metrics_bytes", "evaluation_bytes")  # that every version wrote
 
 
 class Poisoned(Exception):
-    """The state holds numbers that are not finite, and is not saved."""
+    """The student is not finite, or something that the teacher remembers is no number: it is not saved."""
 
 
 class OtherSettings(CheckpointError):
@@ -37,11 +38,12 @@ class OtherSettings(CheckpointError):
         super().__init__("belongs to a run with other settings")
 
 
-def poisoned(plain: Cohort) -> bool:
-    """Whether the student is not finite, or anything that the teacher remembers is no number."""
-    learner = all(np.isfinite(x).all() for x in jax.tree.leaves(plain.seeds.learner))
-    floats = [x for x in jax.tree.leaves(plain) if jnp.issubdtype(x.dtype, jnp.floating)]
-    return not learner or any(np.isnan(x).any() for x in floats)
+def mark_of(about: dict[str, Any], log: str) -> Mark:
+    """Where a log stood, as a manifest says; older versions wrote only its length."""
+    lines, sha256 = about.get(f"{log}_lines"), about.get(f"{log}_sha256")
+    if type(lines) is int and type(sha256) is str:
+        return Mark(about[f"{log}_bytes"], lines, sha256)
+    return Mark(about[f"{log}_bytes"])
 
 
 def defaults(config: RunConfig) -> RunConfig:
@@ -55,7 +57,8 @@ class Checkpointer:
     def __init__(self, folder: Path, config: RunConfig, reporter: Reporter) -> None:
         self.folder, self.config, self.reporter = folder, config, reporter
         self.thread = ThreadPoolExecutor(1)
-        self.saving: Future[None] | None = None
+        self.saving: Future[None] = Future()  # of the newest checkpoint; at first there is none to wait for
+        self.saving.set_result(None)
         self.saved: int | None = None  # updates of the newest complete checkpoint
 
     def restore(self, like: Any) -> tuple[Cohort, Position] | None:
@@ -88,9 +91,8 @@ class Checkpointer:
         state, waiting, about = checkpoint.load(path, like)
         if not all(type(about.get(name)) is int for name in NUMBERS):
             raise CheckpointError("the manifest does not say where the log stood")
-        known = {name: about[name] for name in NUMBERS}  # older versions wrote no seals
-        seals = {name: about[name] for name, kind in SEALS.items() if type(about.get(name)) is kind}
-        return state, Position(**known, **seals, waiting=waiting)
+        marks = {name: mark_of(about, name) for name in LOGS}
+        return state, Position(about["updates"], about["evaluated"], **marks, waiting=waiting)
 
     def refuse_other_settings(self, manifest: dict[str, Any]) -> None:
         """A checkpoint that was made under other settings is of no use here; unwritten ones had defaults."""
@@ -112,34 +114,42 @@ class Checkpointer:
 
     def save(self, state: Cohort, log: MetricsLog) -> None:
         """Start writing a checkpoint, after the one before it is complete."""
-        self.finish()
+        self.saving.result()
         plain = jax.device_get(jax.tree.map(checkpoint.raw, state))
-        if poisoned(plain):
+        learner = all(np.isfinite(x).all() for x in jax.tree.leaves(plain.seeds.learner))
+        floats = [x for x in jax.tree.leaves(plain) if jnp.issubdtype(x.dtype, jnp.floating)]
+        if not learner or any(np.isnan(x).any() for x in floats):
             raise Poisoned
-        position = asdict(log.position())
-        waiting = position.pop("waiting")
-        about = {"maestro": maestro.__version__, "settings": settings.as_dict(self.config), **position}
-        about["updates"] = int(plain.updates)
-        name = checkpoints.name(int(plain.updates), int(plain.cycles))
-        self.saving = self.thread.submit(partial(self.write, name, plain, waiting, about, log))
+        position = log.position()
+        about = {
+            "maestro": maestro.__version__,
+            "settings": settings.as_dict(self.config),
+            "updates": int(plain.updates),
+            "evaluated": position.evaluated,
+        }
+        for of_log in LOGS:
+            mark = asdict(getattr(position, of_log))
+            about |= {f"{of_log}_{name}": value for name, value in mark.items()}
+        self.saving = self.thread.submit(partial(self.write, plain, position.waiting, about, log))
 
     def write(
-        self, name: str, state: Any, waiting: dict[str, np.ndarray], about: dict[str, Any], log: MetricsLog
+        self, state: Cohort, waiting: dict[str, np.ndarray], about: dict[str, Any], log: MetricsLog
     ) -> None:
         """The part of saving that does not hold up the run."""
+        name = checkpoints.FORM.format(about["updates"], int(state.cycles))
         if not (self.folder / f"{name}.json").exists():
-            log.sync()
+            for path in (log.metrics.path, log.evaluation.path):
+                if path.exists():  # it must hold all that the checkpoint says it does
+                    files.sync(path)
             checkpoint.save(self.folder, name, state, waiting, about)
         self.saved = about["updates"]
         checkpoints.prune(self.folder, NEWEST, self.config.schedule.interval)
 
     def check(self) -> None:
         """Raise what went wrong in the background, if anything did."""
-        if self.saving is not None and self.saving.done():
-            self.finish()
+        if self.saving.done():
+            self.saving.result()
 
     def finish(self) -> None:
         """Wait until the checkpoint is complete; raises `OSError` if it could not be written."""
-        if self.saving is not None:
-            saving, self.saving = self.saving, None
-            saving.result()
+        self.saving.result()

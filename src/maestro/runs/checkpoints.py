@@ -4,12 +4,8 @@ import os
 import re
 from pathlib import Path
 
-NAME = re.compile(r"(\d{9})-(\d{9})\.json")  # of a manifest: updates and cycles
-
-
-def name(updates: int, cycles: int) -> str:
-    """Of a checkpoint's files, without the endings."""
-    return f"{updates:09d}-{cycles:09d}"
+FORM = "{:09d}-{:09d}"  # the name of a checkpoint's files: updates and cycles
+NAME = re.compile(r"(\d{9})-(\d{9})\.json")  # of a manifest
 
 
 def updates_of(manifest: Path) -> int:

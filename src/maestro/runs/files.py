@@ -1,4 +1,4 @@
-"""Files that are written as a whole or not at all, and logs that can be put back to where they stood."""
+"""Files that are written as a whole or not at all, and logs that grow by lines."""
 
 import os
 from collections.abc import Iterator
@@ -27,16 +27,7 @@ def write_file(path: Path, content: bytes, durable: bool = True) -> None:
         if durable:
             os.fsync(file.fileno())
     if durable:
-        sync_folder(path.parent)
-
-
-def sync_folder(path: Path) -> None:
-    """Bring the names in a folder to the disk."""
-    folder = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+        sync(path.parent)
 
 
 def append(path: Path, line: bytes) -> None:
@@ -45,17 +36,13 @@ def append(path: Path, line: bytes) -> None:
         file.write(line)
 
 
-def truncate(path: Path, size: int) -> None:
-    """Forget the lines after a checkpoint; they will be written again."""
-    if path.exists() and path.stat().st_size > size:
-        os.truncate(path, size)
-
-
 def sync(path: Path) -> None:
-    """Bring a log to the disk, so that it holds all that a checkpoint says it does."""
-    if path.exists():
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
+    """Bring a file to the disk, or the names in a folder."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
 
 
 def file_size(path: Path) -> int:

@@ -23,6 +23,7 @@ milestones/: the students along training, in half precision; levels/: samples of
 """
 FILES = {
     "config": "config.toml",
+    "about": "about.json",
     "status": "status.json",
     "metrics": "metrics.jsonl",
     "evaluation": "evaluation.jsonl",
@@ -48,6 +49,7 @@ class RunFolder:
 
     path: Path
     config: Path = field(init=False)
+    about: Path = field(init=False)
     status: Path = field(init=False)
     metrics: Path = field(init=False)
     evaluation: Path = field(init=False)
@@ -106,7 +108,7 @@ def furnish(folder: RunFolder, config: RunConfig, device: str, game_from: str = 
     readme = README.format(**names, version=maestro.__version__)
     if not (folder.path / "README").exists():
         write_file(folder.path / "README", readme.encode())
-    about = read_about(folder)
+    about = read_json(folder.about)
     if "versions" not in about:
         first = {**sessions.this_one(device), "game_from": game_from or None, "sessions": []}
         write_about(folder, {**about, **first})
@@ -114,15 +116,15 @@ def furnish(folder: RunFolder, config: RunConfig, device: str, game_from: str = 
 
 def begin_session(folder: RunFolder, device: str, form: str = "", layout: str = "") -> str:
     """Note who trains the run from here on; returns what has changed since the session before."""
-    about, now = read_about(folder), sessions.this_one(device, form, layout)
+    about, now = read_json(folder.about), sessions.this_one(device, form, layout)
     past = sessions.before(about)
     write_about(folder, {**about, "sessions": [*past, now]})
-    return sessions.changes(past, now)
+    return sessions.changes(past, now) if past else ""
 
 
 def end_session(folder: RunFolder, seconds: float, updates: int) -> None:
     """Note how long the newest session took, with all that was compiled, and how many updates it made."""
-    about = read_about(folder)
+    about = read_json(folder.about)
     if not (known := sessions.before(about)):
         return
     *past, newest = known
@@ -130,14 +132,9 @@ def end_session(folder: RunFolder, seconds: float, updates: int) -> None:
     write_about(folder, {**about, "sessions": [*past, {**newest, **took}]})
 
 
-def read_about(folder: RunFolder) -> dict[str, Any]:
-    """What about.json says; empty if it cannot be read."""
-    return read_json(folder.path / "about.json")
-
-
 def write_about(folder: RunFolder, about: dict[str, Any]) -> None:
     """What the run was made with, and from."""
-    write_file(folder.path / "about.json", json.dumps(about, indent=1).encode())
+    write_file(folder.about, json.dumps(about, indent=1).encode())
 
 
 def read_settings(path: Path) -> tuple[RunFolder, dict[str, Any]]:
@@ -162,11 +159,6 @@ def write_status(folder: RunFolder, **status: Any) -> None:
     write_file(folder.status, json.dumps({**status, "time": time.time()}).encode(), durable=False)
 
 
-def read_status(folder: RunFolder) -> dict[str, Any]:
-    """How far the run is; empty if that is unknown."""
-    return read_json(folder.status)
-
-
 def read_json(path: Path) -> dict[str, Any]:
     """A small JSON object; empty if there is none to be read."""
     try:
@@ -185,7 +177,7 @@ def is_complete(folder: RunFolder, seeds: int) -> bool:
 
 def is_finished(folder: RunFolder, seeds: int) -> bool:
     """Whether nothing is left to be done of a run, if nobody works on it."""
-    return read_status(folder).get("state") == "finished" and is_complete(folder, seeds)
+    return read_json(folder.status).get("state") == "finished" and is_complete(folder, seeds)
 
 
 def list_runs(path: Path, deeper: int = 2) -> tuple[list[RunFolder], list[Path]]:

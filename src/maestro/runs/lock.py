@@ -9,6 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
+LOCK = fcntl.LOCK_EX | fcntl.LOCK_NB
+REFUSED = (BlockingIOError, PermissionError)  # the second one over NFS
+
 
 class Locked(Exception):
     """Why a folder cannot be worked on."""
@@ -25,13 +28,14 @@ def hold(folder: Path) -> TextIO:
     except OSError as error:
         raise Locked(f"{folder}: cannot be written: {error.strerror}") from None
     try:
-        free = taken(file)
+        fcntl.flock(file, LOCK)
+    except REFUSED:
+        if not taken(file):
+            file.close()
+            raise InUse(f"{folder} is in use by {named(folder)}") from None
     except OSError as error:  # some network file systems have no locks
         file.close()
         raise Locked(f"{folder}: cannot be locked: {error.strerror}") from None
-    if not free:
-        file.close()
-        raise InUse(f"{folder} is in use by {named(folder)}")
     with suppress(OSError):  # the name only informs; a full disk is found out elsewhere
         os.ftruncate(file.fileno(), 0)
         os.write(file.fileno(), f"{os.getpid()} on {platform.node()}".encode())
@@ -58,21 +62,17 @@ def reading(folder: Path) -> TextIO:
 
 
 def taken(file: TextIO) -> bool:
-    """Whether the lock could be had; those who only look share it for an instant, and are waited for."""
-    while not locked(file, fcntl.LOCK_EX):
-        if not locked(file, fcntl.LOCK_SH):
+    """Whether the lock could be had after all: those who only look share it for an instant."""
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except REFUSED:
             return False
         fcntl.flock(file, fcntl.LOCK_UN)  # else two who wait would be two who look, for ever
         time.sleep(random.uniform(0.005, 0.015))
-    return True
-
-
-def locked(file: TextIO, kind: int) -> bool:
-    """Whether a lock of this kind could be had at once."""
-    with suppress(BlockingIOError, PermissionError):  # the second one over NFS
-        fcntl.flock(file, kind | fcntl.LOCK_NB)
-        return True
-    return False
+        with suppress(*REFUSED):
+            fcntl.flock(file, LOCK)
+            return True
 
 
 def is_held(folder: Path) -> bool:

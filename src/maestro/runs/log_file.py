@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,30 +21,31 @@ class Mark:
     sha256: str = ""  # empty where an older version did not write it down; then nor is `lines` known
 
 
+NOTHING = Mark()
+
+
 class LogFile:
     """One log: brought back to where a mark says, then appended to."""
 
     def __init__(self, path: Path, mark: Mark, updates: int) -> None:
         """`updates` is the last that the log may hold; `lost` says what of it is gone."""
-        self.path = path
-        content = read(path, mark.bytes)
-        self.lost = "" if is_as_written(content, mark) else damage(path, mark, updates)
-        if self.lost:
-            content = path.read_bytes()
-        files.truncate(path, len(content))  # what came after will be logged again
+        self.path, self.lost, content = path, "", b""
+        if mark.bytes:
+            content = read(path, mark.bytes)
+            if not is_as_written(content, mark):
+                self.lost = damage(path, mark, updates)
+                content = path.read_bytes()
+        if path.exists() and path.stat().st_size > len(content):
+            os.truncate(path, len(content))  # what came after will be logged again
         self.digest = hashlib.sha256(content)
-        self.size, self.lines = len(content), content.count(b"\n")
+        self.mark = Mark(len(content), content.count(b"\n"), self.digest.hexdigest())  # how far it is now
 
     def append(self, record: dict[str, Any]) -> None:
         """One line more."""
         line = json.dumps(record).encode() + b"\n"
         files.append(self.path, line)
         self.digest.update(line)
-        self.size, self.lines = self.size + len(line), self.lines + 1
-
-    def mark(self) -> Mark:
-        """How far the log is now."""
-        return Mark(self.size, self.lines, self.digest.hexdigest())
+        self.mark = Mark(self.mark.bytes + len(line), self.mark.lines + 1, self.digest.hexdigest())
 
 
 def read(path: Path, size: int) -> bytes:

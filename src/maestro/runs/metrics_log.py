@@ -1,22 +1,23 @@
 """Metrics of cycles -> JSON lines: means over windows of updates, the same if a run was interrupted."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from maestro.metrics import Metrics
-from maestro.runs import files
 from maestro.runs.checkpoint import flatten
-from maestro.runs.log_file import LogFile, Mark
+from maestro.runs.log_file import NOTHING, LogFile, Mark
 
 LINES = 500  # of metrics in a whole run, at most
 EXPLOITER = "exploiter."  # before the names of what is measured of exploiters in training
 APART = "apart."  # before the names of their rows that wait
 # Numbers that only grow: what they were at last, not their mean.
 LAST = ("members", "skipped", f"{EXPLOITER}updates", f"{EXPLOITER}skipped")
+
+Row = dict[str, np.ndarray]  # one cycle: each quantity by its name
 
 
 @dataclass(frozen=True)
@@ -25,17 +26,9 @@ class Position:
 
     updates: int = 0
     evaluated: int = 0  # updates at the last evaluation
-    metrics_bytes: int = 0
-    metrics_lines: int = 0
-    metrics_sha256: str = ""  # of all lines so far; older versions did not write it down
-    evaluation_bytes: int = 0
-    evaluation_lines: int = 0
-    evaluation_sha256: str = ""
+    metrics: Mark = NOTHING
+    evaluation: Mark = NOTHING
     waiting: dict[str, np.ndarray] = field(default_factory=dict)  # rows of the incomplete window
-
-    def mark(self, log: str) -> Mark:
-        """How far one of the two logs was."""
-        return Mark(*(getattr(self, f"{log}_{name}") for name in ("bytes", "lines", "sha256")))
 
 
 class MetricsLog:
@@ -44,14 +37,13 @@ class MetricsLog:
     def __init__(self, metrics: Path, evaluation: Path, total_updates: int, position: Position) -> None:
         self.window = max(1, total_updates // LINES)
         self.updates, self.evaluated = position.updates, position.evaluated
-        apart = {
-            name.removeprefix(APART): x for name, x in position.waiting.items() if name.startswith(APART)
-        }
-        own = {name: x for name, x in position.waiting.items() if not name.startswith(APART)}
-        self.rows, self.exploits = rows_of(own), rows_of(apart)  # cycles of students, and of exploiters
+        self.rows: list[Row] = []  # cycles of students
+        self.exploits: list[Row] = []  # cycles of exploiters
+        if position.waiting:
+            self.rows, self.exploits = rows_of(position.waiting)
         self.listeners: list[Callable[[dict[str, Any]], None]] = []
-        self.metrics = LogFile(metrics, position.mark("metrics"), position.updates)
-        self.evaluation = LogFile(evaluation, position.mark("evaluation"), position.evaluated)
+        self.metrics = LogFile(metrics, position.metrics, position.updates)
+        self.evaluation = LogFile(evaluation, position.evaluation, position.evaluated)
         self.lost = [log.lost for log in (self.metrics, self.evaluation) if log.lost]
 
     def add(self, metrics: Metrics) -> list[dict[str, Any]]:
@@ -87,19 +79,13 @@ class MetricsLog:
 
     def position(self) -> Position:
         """Where the logs stand now."""
-        waiting = columns_of(self.rows)
-        waiting |= {APART + name: x for name, x in columns_of(self.exploits).items()}
-        logs = {"metrics": self.metrics.mark(), "evaluation": self.evaluation.mark()}
-        marks = {f"{log}_{name}": value for log in logs for name, value in asdict(logs[log]).items()}
-        return Position(self.updates, self.evaluated, **marks, waiting=waiting)
-
-    def sync(self) -> None:
-        """Bring both files to the disk."""
-        files.sync(self.metrics.path)
-        files.sync(self.evaluation.path)
+        waiting = columns_of(self.rows) if self.rows else {}
+        if self.exploits:
+            waiting |= {APART + name: x for name, x in columns_of(self.exploits).items()}
+        return Position(self.updates, self.evaluated, self.metrics.mark, self.evaluation.mark, waiting)
 
 
-def in_vain(rows: list[dict[str, np.ndarray]]) -> int:
+def in_vain(rows: list[Row]) -> int:
     """The latest cycles in a row without an update in which one and the same seed finished no episode."""
     waiting = np.bool_(True)
     for cycles, row in enumerate(reversed(rows)):
@@ -109,7 +95,7 @@ def in_vain(rows: list[dict[str, np.ndarray]]) -> int:
     return len(rows)
 
 
-def summary(rows: list[dict[str, np.ndarray]]) -> dict[str, Any]:
+def summary(rows: list[Row]) -> dict[str, Any]:
     """Mean over cycles of each quantity, a list over seeds; null where nothing was measured."""
     flags = ("active", f"{EXPLOITER}active")
     last = {name: listed(rows[-1][name].astype(np.float64)) for name in LAST if name in rows[-1]}
@@ -117,18 +103,23 @@ def summary(rows: list[dict[str, np.ndarray]]) -> dict[str, Any]:
     return means | last
 
 
-def rows_of(columns: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
-    """Columns as rows."""
-    count = len(next(iter(columns.values()))) if columns else 0
-    return [{name: column[i] for name, column in columns.items()} for i in range(count)]
+def rows_of(waiting: dict[str, np.ndarray]) -> tuple[list[Row], list[Row]]:
+    """Columns as rows: those of students, and those of exploiters."""
+    apart = {name.removeprefix(APART): x for name, x in waiting.items() if name.startswith(APART)}
+    own = {name: x for name, x in waiting.items() if not name.startswith(APART)}
+    counts = [len(next(iter(columns.values()))) if columns else 0 for columns in (own, apart)]
+    return (
+        [{name: column[i] for name, column in own.items()} for i in range(counts[0])],
+        [{name: column[i] for name, column in apart.items()} for i in range(counts[1])],
+    )
 
 
-def columns_of(rows: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+def columns_of(rows: list[Row]) -> dict[str, np.ndarray]:
     """Rows as columns, of the quantities that the newest has."""
-    return {name: column(rows, name) for name in rows[-1]} if rows else {}
+    return {name: column(rows, name) for name in rows[-1]}
 
 
-def column(rows: list[dict[str, np.ndarray]], name: str) -> np.ndarray:
+def column(rows: list[Row], name: str) -> np.ndarray:
     """One quantity of all rows; NaN in those that an older version has left, which did not measure it."""
     unknown = np.full(rows[-1][name].shape, np.nan)
     return np.stack([row.get(name, unknown) for row in rows])

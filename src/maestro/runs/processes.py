@@ -8,6 +8,7 @@ PORT = 55527  # where none is named, under Kubernetes; the one that JAX takes
 LAST_PORTS = 2**12  # SLURM: the job's number chooses one of these, as JAX does
 HIGHEST_PORT = 2**16 - 1
 ADDRESS = "JAX_COORDINATOR_ADDRESS"  # JAX's own; typed is typed
+OPTIONS = ("--coordinator", "--process", "--processes")
 SLURM = ("SLURM_JOB_ID", "SLURM_STEP_NODELIST", "SLURM_NTASKS", "SLURM_PROCID")  # of a step, not of a script
 
 

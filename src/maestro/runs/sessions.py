@@ -11,24 +11,22 @@ from typing import Any
 
 import maestro
 
+# Those that decide what a run computes.
 PACKAGES = ("jax", "jaxlib", "flax", "optax", "numpy", "safetensors")
 
 
 def this_one(device: str, form: str = "", layout: str = "") -> dict[str, Any]:
     """Versions, device, form of the network's recursion, devices along seeds x environments, and commit."""
-    known = {"versions": package_versions(), "python": platform.python_version(), "device": device}
+    versions = {"maestro": maestro.__version__, **{name: metadata.version(name) for name in PACKAGES}}
     return {
-        **known,
+        "versions": versions,
+        "python": platform.python_version(),
+        "device": device,
         **({"lstm": form} if form else {}),
         **({"layout": layout} if layout else {}),
         "commit": commit(),
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-
-
-def package_versions() -> dict[str, str]:
-    """Of the packages that decide what a run computes."""
-    return {"maestro": maestro.__version__, **{name: metadata.version(name) for name in PACKAGES}}
 
 
 def commit() -> str | None:
@@ -51,7 +49,7 @@ def before(about: dict[str, Any]) -> list[Any]:
 
 def changes(past: list[Any], now: dict[str, Any]) -> str:
     """What is different from the session before, as far as it can change what is computed."""
-    facts = decisive(past[-1]) if past and isinstance(past[-1], dict) else {}
+    facts = decisive(past[-1]) if isinstance(past[-1], dict) else {}
     told = [f"{name} {facts[name]} -> {x}" for name, x in decisive(now).items() if facts.get(name, x) != x]
     return ", ".join(told)
 

@@ -12,7 +12,7 @@ from jaxtyping import Array, PRNGKeyArray
 
 from maestro import cohort
 from maestro.cohort import Cohort
-from maestro.config import PPOConfig, RunConfig, exploiter_budget, exploiter_count
+from maestro.config import PPOConfig, RunConfig, ScheduleConfig, exploiter_budget, exploiter_count
 from maestro.evaluation import landscape
 from maestro.evaluation.opponents import Evaluation, seed_keys
 from maestro.evaluation.statistics import finite_mean
@@ -67,9 +67,11 @@ class Trainer:
             place.crew.attend(signals.ask)
             signals.heed(place.crew.check)
         self.checkpointer = Checkpointer(folder.checkpoints, config, reporter)
-        self.status: dict[str, Any] = {"total": config.schedule.total_updates, **expected(config)}
+        self.status: dict[str, Any] = {"total": config.schedule.total_updates}
+        if config.schedule.exploiters != "none":
+            self.status |= expected(config.schedule)
         own, position = self.restored() or (self.start(), Position())
-        self.state = self.together(lambda: place.put(own))
+        self.state = own if place.layout is None else self.together(lambda: place.put(own))
         self.fetched: Cohort | None = own if place.layout else None  # the state, if it is known as a whole
         self.log = MetricsLog(folder.metrics, folder.evaluation, config.schedule.total_updates, position)
         for line in self.log.lost:
@@ -98,14 +100,18 @@ class Trainer:
 
     def restored(self) -> tuple[Cohort, Position] | None:
         """Where the run goes on; None if from the first update, logs of a lost run being kept aside."""
-        found = self.checkpointer.restore(jax.eval_shape(self.initial))
-        known = run_folder.read_status(self.folder).get("checkpoint")
+        found = None
+        if any(self.folder.checkpoints.iterdir()):
+            found = self.checkpointer.restore(jax.eval_shape(self.initial))
+        known = run_folder.read_json(self.folder.status).get("checkpoint")
         if found is not None:
             if type(known) is int and known > found[1].updates:
                 self.reporter.say(f"the checkpoint of update {known} is gone")
             self.reporter.say(f"resuming at update {found[1].updates}")
             return found
-        beginning.refuse_lost(self.folder)
+        began_with = run_folder.read_json(self.folder.about).get("from")
+        if isinstance(began_with, dict):
+            raise beginning.lost(self.folder, began_with)
         if known is not None or any(self.folder.checkpoints.glob("*.bad")):
             self.reporter.say("no checkpoint can be used: starting again at update 0")
             for log in (self.folder.metrics, self.folder.evaluation):
@@ -320,10 +326,10 @@ class Trainer:
         self.reporter.say(evaluation_log.add(self.log, self.config, self.updates, result, regret))
 
 
-def expected(config: RunConfig) -> dict[str, Any]:
+def expected(schedule: ScheduleConfig) -> dict[str, Any]:
     """How many updates exploiters are to make, each seed's in all; nothing where there are to be none."""
-    count = exploiter_count(config.schedule)
-    return {"exploiter_total": count * exploiter_budget(config.schedule)} if count else {}
+    count = exploiter_count(schedule)
+    return {"exploiter_total": count * exploiter_budget(schedule)} if count else {}
 
 
 def measured(config: PPOConfig, metrics: Any, seconds: float) -> dict[str, Any]:

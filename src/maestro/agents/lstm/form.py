@@ -45,17 +45,11 @@ def obstacle(hidden: int, batch: int) -> str:
     return native.register(kernel.LIBRARY)
 
 
-def asked() -> str:
-    """What the user forces; `ValueError` if there is no such form."""
+def choose(hidden: int, batch: int) -> Form:
+    """The form for so many units and sequences; `ValueError` if a forced one cannot run here."""
     name = os.environ.get(VARIABLE) or "auto"
     if name not in ("auto", *FORMS):
         raise ValueError(f"${VARIABLE}: {name!r} is unknown; allowed: auto, {', '.join(FORMS)}")
-    return name
-
-
-def choose(hidden: int, batch: int) -> Form:
-    """The form for so many units and sequences; `ValueError` if a forced one cannot run here."""
-    name = asked()
     if name == "portable":
         return Form(name, f"${VARIABLE} says so")
     why = obstacle(hidden, batch)

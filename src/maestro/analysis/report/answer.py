@@ -119,7 +119,7 @@ def before(run: Run) -> str:
 def took(run: Run) -> str:
     """How long it was trained, and on what."""
     state, done = status(run), made(run)
-    past = [one for one in sessions.before(run_folder.read_about(run.folder)) if isinstance(one, dict)]
+    past = [one for one in sessions.before(run_folder.read_json(run.folder.about)) if isinstance(one, dict)]
     times = [seconds(run, one) for one in past]
     known = sum(time for time in times if time is not None)
     on = ", ".join(dict.fromkeys(str(one["device"]) for one in past if "device" in one))
@@ -134,7 +134,7 @@ def seconds(run: Run, session: dict[str, Any]) -> float | None:
     if type(told) in (int, float):
         return float(told)
     try:
-        end = float(run_folder.read_status(run.folder)["time"])
+        end = float(run_folder.read_json(run.folder.status)["time"])
         return max(0.0, end - datetime.fromisoformat(str(session["began"])).timestamp())
     except (KeyError, TypeError, ValueError):
         return None

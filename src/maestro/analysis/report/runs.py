@@ -46,7 +46,7 @@ def entry(run: Run, scenes: Scenes, levels: int) -> dict[str, Any]:
 
 def made(run: Run) -> int:
     """The updates that a run has made."""
-    told = run_folder.read_status(run.folder).get("updates")
+    told = run_folder.read_json(run.folder.status).get("updates")
     if type(told) is int and 0 <= told < curves.MOST:
         return told
     logged = [record["updates"] for record in curves.records(run.folder.metrics)]
@@ -55,7 +55,7 @@ def made(run: Run) -> int:
 
 def status(run: Run) -> str:
     """Finished, running, stopped, failed, or interrupted without a word."""
-    told = run_folder.read_status(run.folder).get("state")
+    told = run_folder.read_json(run.folder.status).get("state")
     if told != "finished" and lock.is_held(run.folder.path):
         return "running"
     return str(told) if told in ENDS else "interrupted" if told else "unknown"

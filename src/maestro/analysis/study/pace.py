@@ -33,7 +33,7 @@ def paces(standings: Iterable[Standing]) -> list[Pace]:
     found = []
     for standing in standings:
         config = standing.planned.config
-        for session in sessions.before(run_folder.read_about(standing.folder)):
+        for session in sessions.before(run_folder.read_json(standing.folder.about)):
             taken, made = numbers(session)
             if taken > 0 and made > 0:
                 found.append(Pace(config, str(session.get("device")), taken / steps(config, made)))
@@ -66,5 +66,5 @@ def common(config: RunConfig) -> Any:
 
 def spent(standings: Iterable[Standing]) -> float:
     """Seconds that all sessions took, as far as they could say."""
-    abouts = [run_folder.read_about(standing.folder) for standing in standings]
+    abouts = [run_folder.read_json(standing.folder.about) for standing in standings]
     return sum((numbers(session)[0] for about in abouts for session in sessions.before(about)), 0.0)

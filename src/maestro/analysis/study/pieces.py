@@ -60,7 +60,7 @@ def standing(study: Study, planned: Planned, folder: RunFolder) -> Standing:
     saved: list[Path] = []
     with suppress(FileNotFoundError):  # another process makes a piece of it now
         saved = checkpoints.found(folder.checkpoints)
-    if not saved and run_folder.read_status(folder).get("state") == "finished":
+    if not saved and run_folder.read_json(folder.status).get("state") == "finished":
         return ended(planned, folder)
     return Standing(planned, folder, BEGUN, checkpoints.updates_of(saved[-1]) if saved else 0)
 

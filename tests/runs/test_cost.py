@@ -3,7 +3,7 @@
 import pytest
 
 from maestro.games.lasertag import GAME
-from maestro.runs import workload
+from maestro.runs import cost
 from probes import SMALL, with_changes
 from runs_helpers import experiment
 
@@ -11,7 +11,7 @@ from runs_helpers import experiment
 def seconds(**changes):
     """Of a run on the probe game."""
     config = with_changes(SMALL, **changes)
-    return workload.seconds(config, experiment(config))
+    return cost.seconds(config, experiment(config))
 
 
 LONGER = {
@@ -40,6 +40,6 @@ def test_the_estimate_grows_with_what_is_computed(name):
 def test_the_presets_of_lasertag_take_minutes_and_days(monkeypatch):
     from maestro.runs import build
 
-    monkeypatch.setattr(workload.os, "sched_getaffinity", lambda process: {0, 1}, raising=False)
-    need = {n: workload.seconds(config, build.experiment(GAME, config)) for n, config in GAME.presets.items()}
+    monkeypatch.setattr(cost.os, "sched_getaffinity", lambda process: {0, 1}, raising=False)
+    need = {n: cost.seconds(config, build.experiment(GAME, config)) for n, config in GAME.presets.items()}
     assert need["tiny"] < 120 < 10 * 3600 < need["fast"] < 3 * 86_400 < need["paper"]
