@@ -10,7 +10,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MAESTRO_REPORT", "no")  # of every run: they take as long as the runs
-# Compiled programs are kept in the user's cache: most of the time goes into compiling them.
+# Compiled programs are kept in the user's cache, the small ones too: most of the time goes into compiling.
 os.environ.setdefault("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", f"{os.environ['XDG_CACHE_HOME']}/maestro/tests")
 
@@ -26,7 +26,7 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
 # Two processes share the files; the longest come first, so that neither waits for the other at the end.
 LONGEST = (
@@ -58,3 +58,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files in the order in which they should start."""
     place = {f"test_{name}": number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path.stem, len(LONGEST)))
+
+
+def pytest_collection_finish() -> None:
+    """Modules stay for good, and traced programs leave little rubbish: look for it seldom."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 50)

@@ -205,7 +205,7 @@ def environment(**more):
     flags = {**QUICK, "xla_cpu_multi_thread_eigen": False}
     quick = " ".join(f"--{name}={str(value).lower()}" for name, value in flags.items())
     cache = {
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1",
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "PYTHONPATH": beside_tests(),
     }
     return {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": quick, **cache, **more}
