@@ -76,13 +76,19 @@ def once(make):
     return lambda config: cached(replace(config, evaluation=EvaluationConfig()))
 
 
-@once
+def seedless(make):
+    """Made once for all seeds too."""
+    cached = once(make)
+    return lambda config: cached(replace(config, seed=0))
+
+
+@seedless
 def experiment(config):
     """What a configuration describes."""
     return build.experiment(GAMES[config.game], config)
 
 
-@once
+@seedless
 def like(config):
     """The shapes of a configuration's state."""
     return jax.eval_shape(lambda: cohort.init(experiment(config), config.seed, config.seeds))
@@ -95,7 +101,7 @@ def quick_start(config):
     return jax.jit(first).lower().compile(QUICK)
 
 
-@once
+@seedless
 def quick_chunk(config):
     """The compiled chunk of a configuration, for every trainer of it in this process."""
     steps = jax.jit(functools.partial(cohort.train_steps, experiment(config), trainer.LENGTH))

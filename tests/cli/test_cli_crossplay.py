@@ -30,7 +30,7 @@ def runs(tmp_path_factory):
     """Two runs that were trained for a moment, and a third of the same method as the first."""
     base, found = tmp_path_factory.mktemp("runs"), {}
     for name, method, seeds in (("one", "maestro", 2), ("two", "dr-sp", 1)):
-        config = micro(method, {"total_updates": 4, "interval": 2}, seeds=seeds, evaluation=KEPT)
+        config = micro(method, seeds=seeds, evaluation=KEPT)
         found[name] = trained_run(base / name, config, exported=True)
     shutil.copytree(base / "one", base / "again")
     return {name: str(folder.path) for name, folder in found.items()} | {"again": str(base / "again")}
@@ -59,7 +59,7 @@ def test_milestones_meet_their_like(capsys, runs, tmp_path) -> None:
     words = (runs["one"], runs["two"], *GAME, *FEW, "--milestones", "--out", out)
     code, _, errors = call(capsys, "crossplay", *words)
     assert code == 0, errors
-    assert sorted(set(table.read(out / "table.csv")["updates"].tolist())) == [0, 2, 4]
+    assert sorted(set(table.read(out / "table.csv")["updates"].tolist())) == [0, 3, 6, 8]
 
 
 def test_two_runs_of_one_method_go_by_their_folders(runs) -> None:

@@ -149,6 +149,7 @@ def resumed_as_saved(path, number, tmp_path):
     return processes
 
 
+@pytest.mark.long
 def test_a_request_to_any_process_stops_all_and_the_run_goes_on_with_one_or_two(tmp_path):
     path = tmp_path / "run"
     processes = start_all(*new_run(path, LONG_RUN), GRACE="inf")
@@ -205,8 +206,17 @@ def kill_again_and_again(path, rounds, dice):
     return took
 
 
-def test_a_process_that_is_killed_takes_the_other_down_and_the_run_goes_on(tmp_path):
-    kill_again_and_again(tmp_path / "run", 2, random.Random(0))
+def test_a_process_that_is_killed_takes_the_other_down_and_the_run_goes_on_until_any_is_asked(tmp_path):
+    path = tmp_path / "run"
+    kill_again_and_again(path, 1, random.Random(0))
+    processes = resumed_as_saved(path, 2, tmp_path)
+    processes[1].terminate()
+    (first, _, told), (second, _, word) = ended(processes)
+    status = read_status(RunFolder(path))
+    assert (first, second) == (143, 143) and status["state"] == "stopped"
+    assert status["checkpoint"] == status["updates"] == reached(path) > 0
+    assert f"stopped at update {status['updates']}; resume with: maestro resume {path}" in told
+    assert f"process 1 of 2 ends: stopped at update {status['updates']}\n" in word
 
 
 @pytest.mark.long
