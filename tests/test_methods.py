@@ -271,7 +271,8 @@ def test_the_rules_hold_with_scores_that_remember(method: str, score: str) -> No
     assert recording.states[-1].updates > 0
 
 
-@pytest.mark.parametrize("method", [pytest.param("dr-sp", marks=pytest.mark.long), "maestro"])
+@pytest.mark.long
+@pytest.mark.parametrize("method", ["dr-sp", "maestro"])
 def test_the_rules_hold_on_lasertag(method: str) -> None:
     run = with_changes(method=method, ppo={"rollout_length": 64}, schedule={"kind": "parallel"})
     agent = ConvLSTM(filters=4, hidden=8, heads=(8,))

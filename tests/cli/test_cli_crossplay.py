@@ -72,7 +72,7 @@ def test_an_agents_file_and_a_student_of_a_run_take_part(runs) -> None:
     file = Path(runs["one"]) / "agents" / "student-1.safetensors"
     (found,) = entrants.find_all(RACE, [str(file)])["student-1"]
     assert found.seed == 1 and found.digest == agent_file.read_card(file.with_suffix(".json"))["sha256"]
-    old = entrants.open_run(Path(runs["one"]), RACE).students(2)
+    old = entrants.open_run(Path(runs["one"]), RACE).students(3)
     assert len(old) == 2 and old[0].digest != found.digest
 
 

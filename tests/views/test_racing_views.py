@@ -43,6 +43,7 @@ def reversed_rewards(**settings):
     return rewards["player_0"], infos["player_0"]["score"]
 
 
+@pytest.mark.long
 def test_the_reward_is_shaped_and_the_score_is_not_unless_settings_say_so():
     reward, score = reversed_rewards()
     assert reward == pytest.approx(score - 8 * 0.5, abs=1e-4)

@@ -114,7 +114,7 @@ def same(mine, end, nearby, free):
 def test_a_decision_is_that_of_the_portable_form(by_kernel, portable):
     env, games = Racing(), situations(300, 3)
     mine, end = by_kernel(env, *games), portable(env, *games)
-    same(mine, end, [portable(env, *blurred(games, seed)) for seed in range(3)], apart(games))
+    same(mine, end, [portable(env, *blurred(games, seed)) for seed in range(6)], apart(games))
     level, before = games[:2]
     frames_played = end.state.frame - np.asarray(before.frame)
     assert set(frames_played) == set(range(9))  # all of them, or any number until an end
@@ -158,7 +158,7 @@ def test_a_game_that_is_judged_has_no_shaping_and_no_early_end(by_kernel):
     np.testing.assert_array_equal(end.reward, end.score)
 
 
-@pytest.mark.parametrize("tiles", [33, 1000])
+@pytest.mark.parametrize("tiles", [pytest.param(33, marks=pytest.mark.long), 1000])
 def test_a_track_may_have_any_number_of_tiles_for_which_there_is_memory(tiles, by_kernel):
     angle = jnp.linspace(0, 2 * jnp.pi, tiles, endpoint=False)
     center = 60 * jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=1)
