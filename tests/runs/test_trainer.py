@@ -1,7 +1,6 @@
 """Where a run pauses, and what it says about how it is going."""
 
 import json
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
