@@ -60,7 +60,7 @@ def test_under_parallel_children_stand_beside_replayed_levels_and_are_kept_for_a
     assert ((new[0, :4] - 11 >= 1) & (new[0, :4] - 11 <= 5)).all()
 
 
-@pytest.mark.parametrize("kind", ["coin", "parallel"])
+@pytest.mark.parametrize("kind", [pytest.param("coin", marks=pytest.mark.long), "parallel"])
 def test_parents_are_the_first_levels_that_the_last_replay_served(kind):
     exp = experiment(with_changes(method="accel-fsp", schedule={"kind": kind}))
     ask, replays = asking(exp), 0

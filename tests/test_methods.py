@@ -18,7 +18,12 @@ from probes import CountingAgent, Race, SmallAgent, experiment, record, start, w
 
 SEEDS, CYCLES, DRAWS = 2, 34, 4096
 BUFFERED = [name for name, method in METHODS.items() if method.levels is not Source.NEW]
-LONGER = ("plr-pfsp", "accel-sp", "accel-fsp")  # with the coin; the first is short under parallel
+LONGER = (
+    "plr-pfsp",
+    "accel-sp",
+    "accel-fsp",
+    "accel-pfsp",
+)  # with the coin; the first is short under parallel
 ROWS = [pytest.param(name, "coin", marks=[pytest.mark.long] * (name in LONGER)) for name in METHODS]
 ROWS += [(name, "parallel") for name in ("plr-pfsp", "maestro")]
 

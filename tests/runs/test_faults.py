@@ -353,6 +353,7 @@ def test_an_update_that_is_not_finite_is_skipped_and_counted(tmp_path):
     assert 0 < skipped.max() < 12 and lines[-1]["skipped"] == skipped.tolist() and finite(trainer)
 
 
+@pytest.mark.long
 def test_ten_in_a_row_stop_the_run_with_the_last_good_state(tmp_path):
     path, config = tmp_path / "run", micro("dr-sp", ENDLESS, BROKEN, evaluation={"times": 0})
     code, _, errors = call(*new_run(path, config))
@@ -364,11 +365,17 @@ def test_ten_in_a_row_stop_the_run_with_the_last_good_state(tmp_path):
     assert status["checkpoint"] == status["updates"] == reached(path)
 
 
-def test_a_resumed_run_gets_ten_attempts_again(tmp_path):
+def test_ten_in_a_row_stop_a_run_which_gets_ten_attempts_again_when_resumed(tmp_path):
     config = micro("dr-sp", ENDLESS, BROKEN, evaluation={"times": 0})
     trainer = trainer_on(tmp_path, config)
-    with pytest.raises(Stopped, match="10 updates in a row"):
+    with pytest.raises(
+        Stopped, match=r"10 updates in a row were not finite.* keeps the last good state"
+    ) as stop:
         trainer.run()
+    status = read_status(trainer.folder)
+    assert stop.value.code == 1 and not stop.value.resumable
+    assert status["state"] == "failed" and status["skipped"] >= 10
+    assert status["checkpoint"] == status["updates"] == reached(trainer.folder.path)
     again = QuickTrainer(trainer.folder, config)
     with pytest.raises(Stopped, match="10 updates in a row"):
         again.run()

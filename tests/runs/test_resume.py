@@ -65,9 +65,8 @@ def test_a_killed_run_ends_as_one_that_was_not_however_long_the_chunks(tmp_path,
     assert len(newest(whole.path)[2].splitlines()) == config.evaluation.times
 
 
-@pytest.mark.parametrize(
-    "score, memory", [("mean_mc", "best"), pytest.param("learnability", "count", marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("score, memory", [("mean_mc", "best"), ("learnability", "count")])
 def test_what_levels_remember_survives_a_kill(tmp_path, monkeypatch, score, memory):
     small = micro().curriculum
     config = micro(curriculum=replace(small, score=score), seeds=1)
