@@ -30,15 +30,14 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
 # Two processes share the files; the longest come first, so that neither waits for the other at the end.
 LONGEST = (
-    *("sharding", "processes", "study_workers"),
-    *("resume", "faults", "methods", "probes", "examples", "docs", "train", "versions", "digests"),
-    *("beginning", "games", "ready_agents", "evaluation", "checkpoint", "observations", "contract", "ppo"),
-    *("racing_methods", "racing_commands", "racing_properties", "racing_views"),
-    *("racing_game", "theory_loop", "racing_kernel", "racing_frames", "normalizer", "conv_beta"),
-    *("racing_collision", "racing_view", "racing_levels"),
-    *("cli_crossplay", "cross_play", "figures", "milestones", "served", "study", "landscape"),
-    *("exploiters", "exploiter_runs"),
-    *("rollout", "from", "trainer", "gym", "gym_vector", "views", "wiring", "wiring_books", "wiring_keys"),
+    *("processes", "methods", "resume", "train", "sharding", "faults", "contract", "docs", "study_workers"),
+    *("normalizer", "wiring_books", "web_policy", "versions", "report", "trying", "landscape", "probes"),
+    *("racing_frames", "cli_study", "figures", "theory_loop", "memories", "exploiters", "games", "accel"),
+    *("best_response", "level_buffer", "fuzz", "racing_view", "exploiter_runs", "ready_agents", "web_rules"),
+    *("conv_beta", "beginning", "racing_collision", "wiring", "report_page", "milestones", "cli_devices"),
+    *("chance", "gym", "digests", "racing_track", "cli_crossplay", "checkpoint", "true_regret", "examples"),
+    *("cli_landscape", "evaluation", "racing_properties", "racing_levels", "trainer", "wiring_keys", "views"),
+    *("racing_methods", "racing_commands", "racing_kernel", "regret", "from", "rollout", "racing_car"),
 )
 
 # Linux lets a process have 65,530 pieces of memory. Compiled programs take several; one too many crashes it.

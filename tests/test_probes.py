@@ -75,6 +75,7 @@ def test_the_value_follows_the_observation() -> None:
     np.testing.assert_allclose(found, [-1, 1], atol=0.1)
 
 
+@pytest.mark.long
 def test_a_late_reward_is_discounted() -> None:
     value, _ = looked_back(*learned(LateReward(3))[:2], *(image(1, t) for t in range(3)))
     np.testing.assert_allclose(value, [0.25, 0.5, 1], atol=0.1)

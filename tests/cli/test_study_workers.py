@@ -80,6 +80,7 @@ def ended(process):
     return process.returncode, out
 
 
+@pytest.mark.long
 def test_two_workers_at_once_train_every_cohort_once_and_make_the_results_once(place) -> None:
     two = [worker(), worker()]
     said = [ended(process) for process in two]

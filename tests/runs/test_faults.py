@@ -239,6 +239,7 @@ def fill(path):
                 pass
 
 
+@pytest.mark.long
 def test_a_full_disk_loses_nothing_and_a_read_only_one_is_refused(tmp_path, small_disk, capsys):
     path = small_disk / "run"
     process = start(*new_run(path, LONG_RUN, beside=tmp_path), CHECKPOINT_SECONDS="0", WINDOW="40")

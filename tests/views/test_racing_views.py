@@ -27,6 +27,7 @@ def test_a_race_has_pictures_real_actions_and_numbers_of_its_own():
         view.step(np.array([-1.0, 0.0, 0.0]))
 
 
+@pytest.mark.long
 def test_pettingzoo_accepts_a_race():
     parallel_api_test(views.parallel("racing"), num_cycles=4)
 
