@@ -34,7 +34,7 @@ LONGEST = (
     *("normalizer", "wiring_books", "web_policy", "versions", "report", "trying", "landscape", "probes"),
     *("racing_frames", "cli_study", "figures", "theory_loop", "memories", "exploiters", "games", "accel"),
     *("best_response", "level_buffer", "fuzz", "racing_view", "exploiter_runs", "ready_agents", "web_rules"),
-    *("conv_beta", "beginning", "racing_collision", "wiring", "report_page", "milestones", "cli_devices"),
+    *("conv_beta", "beginning", "racing_collision", "wiring", "report_page", "milestones"),
     *("chance", "gym", "digests", "racing_track", "cli_crossplay", "checkpoint", "true_regret", "examples"),
     *("cli_landscape", "evaluation", "racing_properties", "racing_levels", "trainer", "wiring_keys", "views"),
     *("racing_methods", "racing_commands", "racing_kernel", "regret", "from", "rollout", "racing_car"),

@@ -23,7 +23,7 @@ from probes import SMALL, experiment, start, with_changes
 
 HERE = Path(__file__).parent
 PATIENCE = 900  # seconds
-SHORT = ("race", "large observations")
+SHORT = ("race",)
 LONG = [name for name in spread.CASES if name not in SHORT]
 CASES = [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in spread.CASES]
 LEARNING = [p for p in CASES if spread.CASES[p.values[0]][3]]

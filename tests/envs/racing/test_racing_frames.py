@@ -159,7 +159,8 @@ def test_a_game_that_is_judged_has_no_shaping_and_no_early_end(by_kernel):
     np.testing.assert_array_equal(end.reward, end.score)
 
 
-@pytest.mark.parametrize("tiles", [pytest.param(33, marks=pytest.mark.long), 1000])
+@pytest.mark.long
+@pytest.mark.parametrize("tiles", [33, 1000])
 def test_a_track_may_have_any_number_of_tiles_for_which_there_is_memory(tiles, by_kernel):
     angle = jnp.linspace(0, 2 * jnp.pi, tiles, endpoint=False)
     center = 60 * jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=1)
