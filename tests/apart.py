@@ -10,7 +10,7 @@ from maestro.runs.first import First
 from maestro.runs.other import Other
 from maestro.runs.processes import Member
 
-LAYOUTS = ((2, 1), (1, 2))
+LAYOUTS = ((1, 2),)  # environments apart; seeds apart share nothing but the coin
 
 
 def main(number, port, file):

@@ -10,7 +10,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MAESTRO_REPORT", "no")  # of every run: they take as long as the runs
-# Compiled programs are kept in the user's cache: most of the time goes into compiling them.
+# Compiled programs are kept in the user's cache, the small ones too: most of the time goes into compiling.
 os.environ.setdefault("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", f"{os.environ['XDG_CACHE_HOME']}/maestro/tests")
 
@@ -26,19 +26,18 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
 # Two processes share the files; the longest come first, so that neither waits for the other at the end.
 LONGEST = (
-    *("sharding", "processes", "study_workers"),
-    *("resume", "faults", "methods", "probes", "examples", "docs", "train", "versions", "digests"),
-    *("beginning", "games", "ready_agents", "evaluation", "checkpoint", "observations", "contract", "ppo"),
-    *("racing_methods", "racing_commands", "racing_properties", "racing_views"),
-    *("racing_game", "theory_loop", "racing_kernel", "racing_frames", "normalizer", "conv_beta"),
-    *("racing_collision", "racing_view", "racing_levels"),
-    *("cli_crossplay", "cross_play", "figures", "milestones", "served", "study", "landscape"),
-    *("exploiters", "exploiter_runs"),
-    *("rollout", "from", "trainer", "gym", "gym_vector", "views", "wiring", "wiring_books", "wiring_keys"),
+    *("processes", "methods", "resume", "train", "sharding", "faults", "contract", "docs", "study_workers"),
+    *("normalizer", "wiring_books", "web_policy", "versions", "report", "trying", "landscape", "probes"),
+    *("racing_frames", "cli_study", "figures", "theory_loop", "memories", "exploiters", "games", "accel"),
+    *("best_response", "level_buffer", "fuzz", "racing_view", "exploiter_runs", "ready_agents", "web_rules"),
+    *("conv_beta", "beginning", "racing_collision", "wiring", "report_page", "milestones"),
+    *("chance", "gym", "digests", "racing_track", "cli_crossplay", "checkpoint", "true_regret", "examples"),
+    *("cli_landscape", "evaluation", "racing_properties", "racing_levels", "trainer", "wiring_keys", "views"),
+    *("racing_methods", "racing_commands", "racing_kernel", "regret", "from", "rollout", "racing_car"),
 )
 
 # Linux lets a process have 65,530 pieces of memory. Compiled programs take several; one too many crashes it.
@@ -58,3 +57,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files in the order in which they should start."""
     place = {f"test_{name}": number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path.stem, len(LONGEST)))
+
+
+def pytest_collection_finish() -> None:
+    """Modules stay for good, and traced programs leave little rubbish: look for it seldom."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 50)

@@ -3,6 +3,7 @@
 CHECKPOINT_SECONDS, GRACE: what these are; WINDOW: updates in a line of an endless run's metrics;
 HELD_AT: the updates after which no chunk ends; HELD_COMPILING: compiling never ends;
 DIES_AT: how often it may change the files of its checkpoints before it is killed;
+NO_COMPARISON: a run that is trained to its end is not compared, drawn or filmed;
 WAIT: seconds in which the processes of a run must find each other;
 RESTORED: a file for the digests of the state that training begins or goes on with, as the devices hold it.
 """
@@ -73,6 +74,8 @@ def main():
     trainer.GRACE = float(TOLD.get("GRACE", trainer.GRACE))
     summary.LAST_LEVELS = 2
     launch.Trainer = HeldTrainer
+    if "NO_COMPARISON" in TOLD:
+        launch.finish = lambda *_: None
     crew.WAIT = float(TOLD.get("WAIT", crew.WAIT))
     if "WINDOW" in TOLD:
         from runs_helpers import ENDLESS  # loads JAX's devices, which several processes must do together

@@ -76,13 +76,19 @@ def once(make):
     return lambda config: cached(replace(config, evaluation=EvaluationConfig()))
 
 
-@once
+def seedless(make):
+    """Made once for all seeds too."""
+    cached = once(make)
+    return lambda config: cached(replace(config, seed=0))
+
+
+@seedless
 def experiment(config):
     """What a configuration describes."""
     return build.experiment(GAMES[config.game], config)
 
 
-@once
+@seedless
 def like(config):
     """The shapes of a configuration's state."""
     return jax.eval_shape(lambda: cohort.init(experiment(config), config.seed, config.seeds))
@@ -95,7 +101,7 @@ def quick_start(config):
     return jax.jit(first).lower().compile(QUICK)
 
 
-@once
+@seedless
 def quick_chunk(config):
     """The compiled chunk of a configuration, for every trainer of it in this process."""
     steps = jax.jit(functools.partial(cohort.train_steps, experiment(config), trainer.LENGTH))
@@ -205,7 +211,7 @@ def environment(**more):
     flags = {**QUICK, "xla_cpu_multi_thread_eigen": False}
     quick = " ".join(f"--{name}={str(value).lower()}" for name, value in flags.items())
     cache = {
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1",
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "PYTHONPATH": beside_tests(),
     }
     return {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": quick, **cache, **more}

@@ -60,10 +60,10 @@ def test_under_parallel_children_stand_beside_replayed_levels_and_are_kept_for_a
     assert ((new[0, :4] - 11 >= 1) & (new[0, :4] - 11 <= 5)).all()
 
 
-@pytest.mark.parametrize("kind", ["coin", "parallel"])
+@pytest.mark.parametrize("kind", [pytest.param("coin", marks=pytest.mark.long), "parallel"])
 def test_parents_are_the_first_levels_that_the_last_replay_served(kind):
     exp = experiment(with_changes(method="accel-fsp", schedule={"kind": kind}))
-    replays = 0
+    ask, replays = asking(exp), 0
     for before, measured, after, _ in cycles_of(exp, 30):
         old, new = before.seeds.curriculum.parents, after.seeds.curriculum.parents
         if not measured.trained[0]:
@@ -72,17 +72,17 @@ def test_parents_are_the_first_levels_that_the_last_replay_served(kind):
         replays += 1
         key = jax.random.split(jax.random.fold_in(before.seeds.key[0], before.cycles))[1]
         state = jax.tree.map(lambda x: x[0], before.seeds)
-        task = served(exp, state, jax.random.split(key, 3)[0])
+        task = jax.device_get(ask(jax.random.split(key, 3)[0], state.curriculum))
         expected = jax.tree.map(lambda x: x[0, -WORKERS:], task.levels)
         jax.tree.map(lambda a, b: np.testing.assert_array_equal(a[0], b), new.levels, expected)
         assert new.known.all()
     assert replays > 2
 
 
-def served(exp: Any, state: Any, key: Any) -> Any:
+def asking(exp: Any) -> Any:
+    """What a teacher serves in a cycle that replays, by the cycle's key and what the teacher knows."""
     plan = training_plan(exp)
-    ask = jax.jit(
+    return jax.jit(
         lambda k, known: curriculum.ask(k, exp.teacher, known, jnp.int32(1), plan.new, plan.replay),
         compiler_options=QUICK,
     )
-    return jax.device_get(ask(key, state.curriculum))

@@ -328,12 +328,30 @@ def test_a_run_names_the_game_and_the_method_that_must_be_typed_to_resume_it(cap
     assert "--game: probes:RACE is race, and the run is of 'sprint'" in err
 
 
-def test_a_game_and_a_method_of_ones_own_train_resume_play_and_are_exported(capsys, here):
+OWN = ["--method", "my_rules:EVEN"]
+
+
+def train_ones_own():
+    """What is said of a run of a game and a method of one's own, which is written to the folder `run`."""
     write("my_game", MY_GAME)
     write("my_rules", MY_RULES)
-    own = ["--method", "my_rules:EVEN"]
-    code, out, err = call_process("train", "my_game:GAME", *own, "--environment.length", "4", "--out", "run")
-    assert (code, err) == (0, "") and "my_rules:EVEN on sprint" in out
+    code, out, err = call_process("train", "my_game:GAME", *OWN, "--environment.length", "4", "--out", "run")
+    assert (code, err) == (0, "")
+    return out
+
+
+@pytest.mark.long
+def test_a_run_of_a_game_and_a_method_of_ones_own_is_made_again_from_its_settings(here):
+    train_ones_own()
+    os.makedirs("again")
+    (here / "again" / "config.toml").write_bytes((here / "run" / "config.toml").read_bytes())
+    code, _, err = call_process("resume", "again", "--game", "my_game:GAME", *OWN)
+    assert (code, err) == (0, "") and newest(here / "again") == newest(here / "run")
+
+
+def test_a_game_and_a_method_of_ones_own_train_play_and_are_exported(capsys, here):
+    out = train_ones_own()
+    assert "my_rules:EVEN on sprint" in out
     assert "maestro duel random --game my_game:GAME --a run/agents/student-0.safetensors --b random" in out
     about = json.loads((here / "run" / "about.json").read_text())
     card = json.loads((here / "run" / "agents" / "student-0.json").read_text())
@@ -343,13 +361,11 @@ def test_a_game_and_a_method_of_ones_own_train_resume_play_and_are_exported(caps
     os.makedirs("again")
     (here / "again" / "config.toml").write_bytes((here / "run" / "config.toml").read_bytes())
     assert "--method my_rules:EVEN" in call(capsys, "resume", "again", "--game", "my_game:GAME")[2]
-    assert "--game module:NAME" in call(capsys, "resume", "again", *own)[2]
+    assert "--game module:NAME" in call(capsys, "resume", "again", *OWN)[2]
     assert not (here / "again" / "checkpoints").exists()
-    code, out, err = call_process("resume", "again", "--game", "my_game:GAME", *own)
-    assert (code, err) == (0, "") and newest(here / "again") == newest(here / "run")
 
-    student, game = "again/agents/student-0.safetensors", ["--game", "my_game:GAME"]
-    code, out, _ = call(capsys, "export", "run", *game, *own, "--out", "agents")
+    student, game = "run/agents/student-0.safetensors", ["--game", "my_game:GAME"]
+    code, out, _ = call(capsys, "export", "run", *game, *OWN, "--out", "agents")
     assert code == 0 and out.split() == ["agents/student-0.safetensors", "agents/student-1.safetensors"]
     assert (here / "agents" / "student-0.safetensors").read_bytes() == (here / student).read_bytes()
     code, out, _ = call(capsys, "duel", "random", *game, "--a", student, "--b", "random", "--games", 4)

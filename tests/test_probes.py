@@ -63,6 +63,7 @@ def test_the_probes_are_sound_games(env) -> None:
     envs.check(env)
 
 
+@pytest.mark.long
 def test_the_value_of_a_constant_reward_is_found() -> None:
     value, _ = looked_back(*learned(Probe())[:2], image(1))
     np.testing.assert_allclose(value, [1], atol=0.05)
@@ -74,6 +75,7 @@ def test_the_value_follows_the_observation() -> None:
     np.testing.assert_allclose(found, [-1, 1], atol=0.1)
 
 
+@pytest.mark.long
 def test_a_late_reward_is_discounted() -> None:
     value, _ = looked_back(*learned(LateReward(3))[:2], *(image(1, t) for t in range(3)))
     np.testing.assert_allclose(value, [0.25, 0.5, 1], atol=0.1)
@@ -85,6 +87,7 @@ def test_beyond_a_time_limit_the_rewards_go_on() -> None:
     np.testing.assert_allclose(value, [2, 2], atol=0.15)
 
 
+@pytest.mark.long
 def test_the_action_that_the_observation_names_is_learned() -> None:
     agent, params, _ = learned(FollowCue())
     right = [looked_back(agent, params, image(2 * cue - 1))[1][0, cue] for cue in (0, 1)]

@@ -359,7 +359,7 @@ def consistent(config):
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(values(), st.sampled_from(list(GAME.presets)))
 def test_a_configuration_is_read_back_exactly_as_it_was_written(changes, preset):
     config = consistent(settings_module.apply(GAME.presets["paper"], changes, []))

@@ -1,15 +1,17 @@
 """Cohorts of seeds, warm-up, and what the options change."""
 
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 from maestro import cohort, curriculum
 from maestro.train import EXPLORE, training_plan
-from probes import QUICK, SMALL, CountingAgent, Level, Probe, experiment, record, start, with_changes
+from probes import QUICK, SMALL, Level, Probe, SmallAgent, experiment, record, start, with_changes
 
 WORKERS, MEMBER_BUFFER = SMALL.ppo.workers, SMALL.curriculum.member_buffer_size
 DRAWS = 2048
@@ -219,14 +221,26 @@ def test_evicting_by_score_the_lowest_goes_first(warmed_up) -> None:
     assert evictions >= 2
 
 
+@dataclass(frozen=True)
+class NotingAgent(SmallAgent):
+    """Notes the shapes of the minibatches of its program."""
+
+    traced: list = field(default_factory=list, compare=False)
+
+    def unroll(self, params, obs, keep):
+        self.traced.append(obs.shape)
+        return super().unroll(params, obs, keep)
+
+
 def test_learning_from_both_seats_doubles_the_sequences_of_an_update() -> None:
     schedule = {"sp_train_both": True, "kind": "parallel"}
-    agent = CountingAgent()
+    agent = NotingAgent()
     exp = experiment(with_changes(method="plr-sp", schedule=schedule), agent=agent)
     states, metrics, _ = record(exp, start(exp, 0, 1), 4)
     assert states[-1].updates == sum(int(m.trained[0]) for m in metrics) >= 2
-    assert len(agent.executed) == states[-1].updates * SMALL.ppo.epochs * SMALL.ppo.minibatches
-    assert {shape[1] for shape in agent.executed} == {2 * WORKERS // SMALL.ppo.minibatches}
+    (count, *_) = optax.tree_utils.tree_get_all_with_path(states[-1].seeds.learner.optimizer, "count")
+    assert count[1] == states[-1].updates * SMALL.ppo.epochs * SMALL.ppo.minibatches
+    assert {shape[1] for shape in agent.traced} == {2 * WORKERS // SMALL.ppo.minibatches}
     assert all(np.isfinite(x).all() for x in jax.tree.leaves(states[-1].seeds.learner.params))
 
 
@@ -275,7 +289,10 @@ def specialist(method, kind, limit):
     return exp, states, metrics
 
 
-@pytest.mark.parametrize(("method", "kind"), [("maestro", "coin"), ("plr-fsp", "parallel")])
+@pytest.mark.parametrize(
+    ("method", "kind"),
+    [("maestro", "coin"), pytest.param("plr-fsp", "parallel", marks=pytest.mark.long)],
+)
 def test_a_specialist_learns_in_every_cycle_and_its_score_is_stored(method, kind) -> None:
     exp, states, metrics = specialist(method, kind, 4)
     assert exp.teacher.learns_from_new and states[-1].updates == len(metrics) == 6
@@ -298,7 +315,10 @@ def test_a_specialist_learns_in_every_cycle_and_its_score_is_stored(method, kind
             assert np.argmax(weights[seed]) == 1 + np.argmax(most[seed, 1 : 1 + size])
 
 
-@pytest.mark.parametrize(("method", "kind"), [("maestro", "parallel"), ("plr-sp", "coin")])
+@pytest.mark.parametrize(
+    ("method", "kind"),
+    [("maestro", "parallel"), pytest.param("plr-sp", "coin", marks=pytest.mark.long)],
+)
 def test_a_specialist_learns_where_no_episode_ends_within_a_rollout(method, kind) -> None:
     """Both take what is right, or wrong, together for ever; the game is cut off after 1000 steps."""
     run = with_changes(method=method, schedule={"kind": kind})

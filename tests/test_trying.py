@@ -181,12 +181,10 @@ def books_are_kept(before: Any, measured: Any, after: Any, whose: np.ndarray) ->
                 assert started[slot] == fewest  # one new level for each worker, kept for all its games
 
 
-RUNS = [
-    ("maestro", "parallel", {**UNIFORM, "estimate": "expected"}, 2),
+RUNS = [("maestro", "parallel", {**UNIFORM, "estimate": "expected"}, 2)]
+LONGER = [
     ("maestro", "parallel", {**REDRAW, "optimism": 0.5, "empty": "optimistic"}, 1),
     ("plr-fsp", "parallel", UNIFORM, 1),
-]
-LONGER = [
     ("maestro-accel", "parallel", {**UNIFORM, **REDRAW, "estimate": "top_mean"}, 1),
     ("accel-pfsp", "parallel", {**UNIFORM, "coplayer_per": "worker"}, 1),
     ("maestro", "parallel", {**UNIFORM, "coplayer_per": "worker"}, 2),

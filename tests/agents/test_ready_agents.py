@@ -161,6 +161,7 @@ def test_real_numbers_are_learned_to_be_aimed_at_the_target():
     assert metrics.losses.entropy[-1, 0] < metrics.losses.entropy[0, 0] - 2
 
 
+@pytest.mark.long
 def test_a_convolution_learns_where_something_is_on_a_grid():
     agent, params, _ = learned(SPOT, 30, agent={"filters": 4, "heads": [16]})
     grids = jax.vmap(lambda level: Spot().observe(level, None)[0])(ALL_LEVELS)

@@ -30,7 +30,7 @@ def runs(tmp_path_factory):
     """Two runs that were trained for a moment, and a third of the same method as the first."""
     base, found = tmp_path_factory.mktemp("runs"), {}
     for name, method, seeds in (("one", "maestro", 2), ("two", "dr-sp", 1)):
-        config = micro(method, {"total_updates": 4, "interval": 2}, seeds=seeds, evaluation=KEPT)
+        config = micro(method, seeds=seeds, evaluation=KEPT)
         found[name] = trained_run(base / name, config, exported=True)
     shutil.copytree(base / "one", base / "again")
     return {name: str(folder.path) for name, folder in found.items()} | {"again": str(base / "again")}
@@ -59,7 +59,7 @@ def test_milestones_meet_their_like(capsys, runs, tmp_path) -> None:
     words = (runs["one"], runs["two"], *GAME, *FEW, "--milestones", "--out", out)
     code, _, errors = call(capsys, "crossplay", *words)
     assert code == 0, errors
-    assert sorted(set(table.read(out / "table.csv")["updates"].tolist())) == [0, 2, 4]
+    assert sorted(set(table.read(out / "table.csv")["updates"].tolist())) == [0, 3, 6, 8]
 
 
 def test_two_runs_of_one_method_go_by_their_folders(runs) -> None:
@@ -74,7 +74,7 @@ def test_an_agents_file_and_a_student_of_a_run_take_part(runs) -> None:
     file = Path(runs["one"]) / "agents" / "student-1.safetensors"
     (found,) = entrants.find_all(RACE, [str(file)])["student-1"]
     assert found.seed == 1 and found.digest == agent_file.read_card(file.with_suffix(".json"))["sha256"]
-    old = entrants.open_run(Path(runs["one"]), RACE).students(2)
+    old = entrants.open_run(Path(runs["one"]), RACE).students(3)
     assert len(old) == 2 and old[0].digest != found.digest
 
 

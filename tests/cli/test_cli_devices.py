@@ -102,6 +102,7 @@ def layouts(path):
     return [session["layout"] for session in read_json(RunFolder(path).about)["sessions"]]
 
 
+@pytest.mark.long
 def test_a_run_saved_on_four_devices_goes_on_on_one_and_on_two_with_the_same_state(folder):
     config = micro(schedule=ENDLESS, seeds=2, ppo={"minibatches": 2}, evaluation={"times": 0})
     path, found = folder / "run", folder / "restored.json"

@@ -111,6 +111,7 @@ def test_a_run_is_no_worse_for_a_page_that_cannot_be_made(run, monkeypatch):
     assert len(listener.said) == 1 and listener.said[0].startswith("no report: no such thing; maestro report")
 
 
+@pytest.mark.long
 def test_training_ends_with_a_page_beside_the_run(here, monkeypatch):
     monkeypatch.delenv("MAESTRO_REPORT")
     config = micro(evaluation={**KEPT, "times": 2, "levels": 2})

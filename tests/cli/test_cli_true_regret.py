@@ -32,6 +32,7 @@ def refuse(*_):
     raise AssertionError("measured again")
 
 
+@pytest.mark.long
 def test_levels_are_measured_written_drawn_and_told_and_not_measured_twice(capsys, run, monkeypatch):
     code, out, _ = call(capsys, "landscape", "--true", run, *SIZE, *GAME)
     assert code == 0 and "rank correlation" in out and "2 top" in out.replace("4 top", "2 top")

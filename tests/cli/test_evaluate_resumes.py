@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+from maestro import cli
 from runs_helpers import PATIENCE, environment
 
 # Is killed when it is about to keep the games of the second half.
@@ -19,18 +20,20 @@ WORDS = ("evaluate", "random", "--against", "random", "--game", "probes:RACE", "
 FEW = ("--levels", "generated:2", "--episodes", "4")
 
 
-def call(home, *program):
-    """The end of the command in another process, with a cache of its own."""
-    command = [sys.executable, *program, *WORDS, *FEW]
+def killed(home):
+    """The exit code of the command in another process that is killed."""
     env = environment(XDG_CACHE_HOME=str(home))
-    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, env=env)
+    command = [sys.executable, "-c", KILLED, *WORDS, *FEW]
+    return subprocess.run(command, capture_output=True, timeout=PATIENCE, env=env).returncode
 
 
-def test_a_killed_evaluation_goes_on_and_tells_what_an_undisturbed_one_does(tmp_path):
-    assert call(tmp_path / "one", "-c", KILLED).returncode == -9
-    again = call(tmp_path / "one", "-m", "maestro")
-    assert again.returncode == 0 and "goes on: 1 of 2 parts were played before" in again.stderr
-    undisturbed = call(tmp_path / "other", "-m", "maestro")
-    assert "goes on" not in undisturbed.stderr
-    assert json.loads(again.stdout) == json.loads(undisturbed.stdout)
+def test_a_killed_evaluation_goes_on_and_tells_what_an_undisturbed_one_does(tmp_path, monkeypatch, capsys):
+    assert killed(tmp_path / "one") == -9
+    told = []
+    for home in ("one", "other"):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / home))
+        assert cli.run([*WORDS, *FEW]) == 0
+        told.append(capsys.readouterr())
+    assert "goes on: 1 of 2 parts were played before" in told[0].err and "goes on" not in told[1].err
+    assert json.loads(told[0].out) == json.loads(told[1].out)
     assert not list((tmp_path / "one" / "maestro" / "evaluations").iterdir())

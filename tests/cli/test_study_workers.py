@@ -80,7 +80,8 @@ def ended(process):
     return process.returncode, out
 
 
-def test_two_workers_at_once_train_every_cohort_once_and_make_the_results_once(alone, place) -> None:
+@pytest.mark.long
+def test_two_workers_at_once_train_every_cohort_once_and_make_the_results_once(place) -> None:
     two = [worker(), worker()]
     said = [ended(process) for process in two]
     codes = sorted(code for code, _ in said)
@@ -89,6 +90,13 @@ def test_two_workers_at_once_train_every_cohort_once_and_make_the_results_once(a
     for name in ("dr-sp", "dr-fsp"):
         about = run_folder.read_json(run_folder.RunFolder(place / "out" / "runs" / name).about)
         assert len(about["sessions"]) == 1
+    assert (place / "out" / "crossplay" / "test" / "table.csv").is_file()
+
+
+@pytest.mark.long
+def test_two_workers_at_once_make_what_one_makes(alone, place) -> None:
+    for process in [worker(), worker()]:
+        assert ended(process)[0] in (0, 3)
     assert files(place / "out") == files(alone)
 
 

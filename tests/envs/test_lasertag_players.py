@@ -134,6 +134,7 @@ def test_the_hunter_beats_random_play_clearly_from_either_seat():
     assert first[0] >= 85 and second[2] >= 85
 
 
+@pytest.mark.long
 def test_the_hunter_beats_the_turret_more_often_than_it_loses():
     batch = connected_levels(jax.random.key(21), 100)
     won, _, lost = duel_many(jax.random.key(22), batch, HUNTER, GAME.player("turret"))

@@ -5,6 +5,7 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from maestro.envs.lasertag import maps
 from maestro.envs.lasertag.game import LaserTag
@@ -94,6 +95,7 @@ def test_4000_generated_levels_and_random_play_on_them_are_as_in_the_original():
     assert_same_rate("tagged if solvable", tagged, GENERATED["tagged if solvable"], connected.sum())
 
 
+@pytest.mark.long
 def test_1000_random_episodes_on_each_test_level_end_as_in_the_original():
     level = jax.tree.map(lambda *xs: jnp.stack(xs), *[maps.LEVELS.load(name) for name in TEST_LEVELS])
     repeated = jax.tree.map(lambda x: jnp.repeat(x, NUM_EPISODES, axis=0), level)

@@ -113,7 +113,12 @@ def test_a_pair_that_stands_out_is_found_by_both_checks() -> None:
     assert found["gap"] > 3 and abs(found["split_gap"] - found["gap"]) < 0.5
 
 
-@pytest.fixture(scope="module", params=KINDS)
+SHORT = ("max_mc", "learnability")
+
+
+@pytest.fixture(
+    scope="module", params=[pytest.param(n, marks=[pytest.mark.long] * (n not in SHORT)) for n in KINDS]
+)
 def wired(request):
     """(experiment, a state whose second member is someone else, eight levels that differ)."""
     exp = experiment(with_changes(**KINDS[request.param]), agent=AGENT)

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from maestro import cli
 from maestro.runs import checkpoint, folder, lock
 from maestro.runs.folder import RunFolder, read_json
 from maestro.runs.signals import ABORTED, ASKED, GRACE, Signals
@@ -73,17 +74,17 @@ class Terminal:
             os.close(self.ours)
 
 
-def test_one_request_stops_in_good_order_and_the_folder_is_free_again(tmp_path):
+def test_one_request_stops_in_good_order_and_the_folder_is_free_again(tmp_path, capsys):
     path, terminal = tmp_path / "a run with spaces", Terminal()
     command = new_run(path, LONG_RUN)
     process = start(*command, streams=terminal.theirs, COLUMNS="20", TERM="xterm", GRACE="inf")
     os.close(terminal.theirs)
     wait_for_updates(path, process)
     wait_until(lambda: b"update " in terminal.shown, process)
-    code, out, errors = call(*resumed(path))
-    assert code == 2 and f"maestro: {path} is in use by process {process.pid}" in errors
-    code, out, _ = call("runs", tmp_path)
-    assert code == 0 and "running" in out and str(path) in out
+    assert f"maestro: {path} is in use by process {process.pid}" in refused(capsys, *resumed(path))
+    assert cli.run(["runs", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "running" in out and str(path) in out
     process.terminate()
     code, errors = stopped(process)
     assert code == 143
@@ -114,6 +115,7 @@ def test_a_request_while_compiling_does_not_wait_for_the_program(tmp_path):
     assert restorable(path, LONG_RUN) == 1
 
 
+@pytest.mark.long
 def test_a_request_waits_for_a_chunk_only_so_long(tmp_path):
     path = tmp_path / "run"
     process = start(*new_run(path, LONG_RUN), HELD_AT="1", GRACE="0")
@@ -237,7 +239,8 @@ def fill(path):
                 pass
 
 
-def test_a_full_disk_loses_nothing_and_a_read_only_one_is_refused(tmp_path, small_disk):
+@pytest.mark.long
+def test_a_full_disk_loses_nothing_and_a_read_only_one_is_refused(tmp_path, small_disk, capsys):
     path = small_disk / "run"
     process = start(*new_run(path, LONG_RUN, beside=tmp_path), CHECKPOINT_SECONDS="0", WINDOW="40")
     wait_until(lambda: has_ended(process) or status_of(path, process)["updates"] > 0, process)
@@ -249,8 +252,7 @@ def test_a_full_disk_loses_nothing_and_a_read_only_one_is_refused(tmp_path, smal
     (small_disk / "filler").unlink()
     assert remounted(small_disk, "ro")
     for command in (resumed(path), ("train", "--out", small_disk / "new")):
-        code, _, errors = call(*command)
-        assert code == 2 and "cannot be written: Read-only file system" in errors
+        assert "cannot be written: Read-only file system" in refused(capsys, *command)
     assert remounted(small_disk, "rw")
 
 
@@ -277,18 +279,24 @@ def remounted(folder, mode):
     return not subprocess.run(["mount", "-o", f"remount,{mode}", folder], capture_output=True).returncode
 
 
-def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
+def refused(capsys, *command):
+    """What a command in this process says that is refused."""
+    assert cli.run(list(map(str, command))) == 2
+    return capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path, capsys):
     (tmp_path / "file").write_text("not a folder")
     for out, reason in (
         ("file", "is a file, not a folder"),
         ("file/run", "cannot be written: Not a directory"),
     ):
-        code, _, errors = call("train", "--out", tmp_path / out)
-        assert code == 2 and errors == f"maestro: --out: {tmp_path / out}{':' * (out != 'file')} {reason}\n"
+        errors = refused(capsys, "train", "--out", tmp_path / out)
+        assert errors == f"maestro: --out: {tmp_path / out}{':' * (out != 'file')} {reason}\n"
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.txt").write_text("important")
-    code, _, errors = call("train", "--out", tmp_path / "other")
-    assert code == 2 and "is not empty; choose another --out" in errors
+    errors = refused(capsys, "train", "--out", tmp_path / "other")
+    assert "is not empty; choose another --out" in errors
     assert [path.name for path in (tmp_path / "other").iterdir()] == ["thesis.txt"]
 
 
@@ -319,13 +327,12 @@ def test_a_run_killed_at_its_very_start_can_be_started_or_resumed(tmp_path):
     assert json.loads((path / "about.json").read_text())["device"] == "cpu"
 
 
-def test_changed_settings_are_refused_field_by_field(tmp_path):
+def test_changed_settings_are_refused_field_by_field(tmp_path, capsys):
     run = new_folder(tmp_path / "run", SHORT_RUN)
     QuickTrainer(run, SHORT_RUN).run()
     run.config.write_text(run.config.read_text().replace("total_updates = 8", "total_updates = 9"))
     before = sorted(run.checkpoints.iterdir())
-    code, _, errors = call(*resumed(run.path))
-    assert code == 2 and "schedule.total_updates: 8 -> 9" in errors and "Traceback" not in errors
+    assert "schedule.total_updates: 8 -> 9" in refused(capsys, *resumed(run.path))
     assert sorted(run.checkpoints.iterdir()) == before
 
 
@@ -347,6 +354,7 @@ def test_an_update_that_is_not_finite_is_skipped_and_counted(tmp_path):
     assert 0 < skipped.max() < 12 and lines[-1]["skipped"] == skipped.tolist() and finite(trainer)
 
 
+@pytest.mark.long
 def test_ten_in_a_row_stop_the_run_with_the_last_good_state(tmp_path):
     path, config = tmp_path / "run", micro("dr-sp", ENDLESS, BROKEN, evaluation={"times": 0})
     code, _, errors = call(*new_run(path, config))
@@ -358,11 +366,17 @@ def test_ten_in_a_row_stop_the_run_with_the_last_good_state(tmp_path):
     assert status["checkpoint"] == status["updates"] == reached(path)
 
 
-def test_a_resumed_run_gets_ten_attempts_again(tmp_path):
+def test_ten_in_a_row_stop_a_run_which_gets_ten_attempts_again_when_resumed(tmp_path):
     config = micro("dr-sp", ENDLESS, BROKEN, evaluation={"times": 0})
     trainer = trainer_on(tmp_path, config)
-    with pytest.raises(Stopped, match="10 updates in a row"):
+    with pytest.raises(
+        Stopped, match=r"10 updates in a row were not finite.* keeps the last good state"
+    ) as stop:
         trainer.run()
+    status = read_status(trainer.folder)
+    assert stop.value.code == 1 and not stop.value.resumable
+    assert status["state"] == "failed" and status["skipped"] >= 10
+    assert status["checkpoint"] == status["updates"] == reached(trainer.folder.path)
     again = QuickTrainer(trainer.folder, config)
     with pytest.raises(Stopped, match="10 updates in a row"):
         again.run()
@@ -378,6 +392,5 @@ def test_a_poisoned_state_never_becomes_the_newest_checkpoint(tmp_path):
     assert finite(QuickTrainer(trainer.folder, trainer.config))
 
 
-def test_the_folder_of_tests_is_no_run():
-    code, _, errors = call("resume", Path(__file__).parent)
-    assert code == 2 and "is no run folder: it has no config.toml" in errors
+def test_the_folder_of_tests_is_no_run(capsys):
+    assert "is no run folder: it has no config.toml" in refused(capsys, "resume", Path(__file__).parent)

@@ -1,7 +1,6 @@
 """Where a run pauses, and what it says about how it is going."""
 
 import json
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -137,8 +136,7 @@ def test_such_a_run_that_is_resumed_ends_at_once_with_the_same_words(endless) ->
 
 def test_the_regret_landscape_is_logged_along_training_if_it_is_wanted(tmp_path) -> None:
     """On levels that are fresh every time, and without a trace in what is trained."""
-    wanted = micro("maestro", {"total_updates": 6, "interval": 3}, seeds=2, evaluation={"landscape": 4})
-    config = replace(wanted, evaluation=replace(wanted.evaluation, times=2, opponents=("first",)))
+    config = micro("maestro", evaluation={"landscape": 4})
     logged = []
     for name, settings in (("with", config), ("without", with_changes(config, evaluation={"landscape": 0}))):
         folder = new_folder(tmp_path / name, settings)

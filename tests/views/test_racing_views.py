@@ -27,6 +27,7 @@ def test_a_race_has_pictures_real_actions_and_numbers_of_its_own():
         view.step(np.array([-1.0, 0.0, 0.0]))
 
 
+@pytest.mark.long
 def test_pettingzoo_accepts_a_race():
     parallel_api_test(views.parallel("racing"), num_cycles=4)
 
@@ -43,6 +44,7 @@ def reversed_rewards(**settings):
     return rewards["player_0"], infos["player_0"]["score"]
 
 
+@pytest.mark.long
 def test_the_reward_is_shaped_and_the_score_is_not_unless_settings_say_so():
     reward, score = reversed_rewards()
     assert reward == pytest.approx(score - 8 * 0.5, abs=1e-4)

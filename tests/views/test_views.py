@@ -185,6 +185,7 @@ def test_record_video_writes_a_film_over_levels_of_any_size(tmp_path):
     assert pixels_in(file) == 7 * SIDE * SIDE * 3
 
 
+@pytest.mark.long
 def test_gymnasium_plays_in_other_processes():
     view = gymnasium.make_vec(
         f"maestro.views:{ID}", num_envs=2, vectorization_mode="async", vector_kwargs={"context": "spawn"},

@@ -52,6 +52,13 @@ def told(page):
     return page.locator(".play-told").inner_text()
 
 
+def stop_the_clock(page):
+    """Begin anew; time stands still from here on, but where a test lets it run, however busy the machine."""
+    page.clock.install(time=0)
+    page.reload()
+    page.clock.pause_at(3600)  # seconds, more than loading takes
+
+
 def against_nobody(page):
     """A person in the red seat, someone who stands still in the blue one."""
     page.locator(".play-who0").select_option("you")
@@ -78,8 +85,7 @@ def test_a_person_wins_by_keyboard(alone):
 
 def test_keys_play_in_real_time_and_a_key_held_down_goes_on(alone):
     page = alone.page
-    page.clock.install()
-    page.reload()
+    stop_the_clock(page)
     against_nobody(page)
     page.locator(".play-keys").focus()
     page.keyboard.down("w")
@@ -95,8 +101,7 @@ def test_keys_play_in_real_time_and_a_key_held_down_goes_on(alone):
 
 def test_the_clock_stops_at_pause_and_the_pace_is_that_of_the_menu(alone):
     page = alone.page
-    page.clock.install()
-    page.reload()
+    stop_the_clock(page)
     page.locator(".play-who0").select_option("stands still")
     page.locator(".play-who1").select_option("random")
     clock = page.locator(".play-clock")
@@ -138,8 +143,7 @@ def watch(page, level, seed):
 
 def test_two_agents_play_to_the_end_and_the_same_seed_is_the_same_game(full):
     page = full.page
-    page.clock.install()
-    page.reload()
+    stop_the_clock(page)
     games = [watch(page, "SixteenRooms", seed) for seed in (1, 2, 3, 1)]
     assert games[0] == games[3] and games[0] != games[1]
     assert all("won after" in end or end == "A draw after 250 steps." for end, _ in games)
@@ -226,8 +230,7 @@ def test_who_sees_only_what_an_agent_sees_does_not_see_the_rest(alone):
 
 def test_a_section_that_is_filled_anew_leaves_no_clock_behind(alone):
     page = alone.page
-    page.clock.install()
-    page.reload()
+    stop_the_clock(page)
     page.locator(".play-who0").select_option("random")
     page.locator(".play-run").click()
     page.clock.run_for(500)

@@ -91,6 +91,7 @@ def test_a_shipped_agent_says_the_same_over_whole_games(page, episodes, name):
     assert farthest(page, agent, params, episodes if name == "maestro" else episodes[::8]) < CLOSE
 
 
+@pytest.mark.long
 def test_a_small_network_of_64_units_says_the_same(page, episodes):
     agent = ConvLSTM(hidden=64)
     params = jax.tree.map(lambda x: 3 * x + 0.1, agent.init(jax.random.key(0)))

@@ -139,6 +139,7 @@ def test_speed_and_spin_stay_within_what_a_frame_may_move():
     np.testing.assert_allclose(float(car.spin), 25 * np.pi, rtol=1e-6)
 
 
+@pytest.mark.long
 def test_many_cars_at_once_are_each_car_by_itself():
     generator = np.random.default_rng(77005)
     actions = jnp.array(np.stack([box2d.held(generator, 60, "driver") for _ in range(3)]))

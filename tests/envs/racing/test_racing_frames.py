@@ -150,6 +150,7 @@ def test_decisions_in_a_row_are_those_of_the_portable_form(by_kernel, portable):
     assert (end.state.frame - np.asarray(state.frame) == 32).mean() > 0.5
 
 
+@pytest.mark.long
 def test_a_game_that_is_judged_has_no_shaping_and_no_early_end(by_kernel):
     end = by_kernel(Racing().judged(), *situations(24, 6))
     lost, lap = end.score.min(axis=1) < -90, end.state.visited.any(axis=1).all(axis=1)
@@ -158,6 +159,7 @@ def test_a_game_that_is_judged_has_no_shaping_and_no_early_end(by_kernel):
     np.testing.assert_array_equal(end.reward, end.score)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tiles", [33, 1000])
 def test_a_track_may_have_any_number_of_tiles_for_which_there_is_memory(tiles, by_kernel):
     angle = jnp.linspace(0, 2 * jnp.pi, tiles, endpoint=False)

@@ -34,6 +34,7 @@ def touched(cars, blur):
     return pairs, before, touch.gap, *solved, impulse.separate(pairs, touch.gap)
 
 
+@pytest.mark.long
 def test_impulses_and_shifts_are_those_of_the_portable_form():
     number, generator = 101, np.random.default_rng(20)
     blur = 1 + generator.normal(0, 1e-7, (number, 6, 5, 14))
