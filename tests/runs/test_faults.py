@@ -373,7 +373,7 @@ def test_ten_in_a_row_stop_a_run_which_gets_ten_attempts_again_when_resumed(tmp_
         Stopped, match=r"10 updates in a row were not finite.* keeps the last good state"
     ) as stop:
         trainer.run()
-    status = read_status(trainer.folder)
+    status = read_json(trainer.folder.status)
     assert stop.value.code == 1 and not stop.value.resumable
     assert status["state"] == "failed" and status["skipped"] >= 10
     assert status["checkpoint"] == status["updates"] == reached(trainer.folder.path)

@@ -212,7 +212,7 @@ def test_a_process_that_is_killed_takes_the_other_down_and_the_run_goes_on_until
     processes = resumed_as_saved(path, 2, tmp_path)
     processes[1].terminate()
     (first, _, told), (second, _, word) = ended(processes)
-    status = read_status(RunFolder(path))
+    status = read_json(RunFolder(path).status)
     assert (first, second) == (143, 143) and status["state"] == "stopped"
     assert status["checkpoint"] == status["updates"] == reached(path) > 0
     assert f"stopped at update {status['updates']}; resume with: maestro resume {path}" in told
