@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-# Less effort compiles in half the time, and the digests of training are the same.
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=1")
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MAESTRO_REPORT", "no")  # of every run: they take as long as the runs
 # Compiled programs are kept in the user's cache, the small ones too: most of the time goes into compiling.

@@ -148,10 +148,6 @@ BROKEN = {
         "from probes import Game, Race, SmallAgent\nGAME = Game('odd', Race, SmallAgent, presets={})",
         "ValueError: presets: a game needs at least one (my_game.py, line 2)",
     ),
-    "effort": (
-        "from probes import Game, Race, SmallAgent\nGAME = Game('odd', Race, SmallAgent, cpu_effort=4)",
-        "ValueError: cpu_effort: 4 is not 0, 1, 2 or 3 (my_game.py, line 2)",
-    ),
 }  # fmt: skip
 
 

@@ -15,7 +15,6 @@ from maestro.config import RunConfig
 from maestro.mesh import ENVS, SEEDS
 
 BY_SEED, ALIKE = PartitionSpec(SEEDS), PartitionSpec()
-MOST = 3  # of XLA's levels of optimization
 MEASURED = PartitionSpec(None, SEEDS)  # metrics: cycles, seeds
 
 
@@ -104,18 +103,9 @@ def local(x: Any) -> Any:
     return multihost_utils.process_allgather(x, tiled=True)
 
 
-def compiled(
-    layout: Layout | None, function: Callable[..., Any], cohort: Cohort, *limits: Any, effort: int = MOST
-) -> Any:
+def compiled(layout: Layout | None, function: Callable[..., Any], cohort: Cohort, *limits: Any) -> Any:
     """`train_steps` compiled for a cohort as `put` has placed it."""
-    program = jax.jit(function if layout is None else layout.spread(function)).lower(cohort, *limits)
-    return program.compile(options(effort))
-
-
-def options(effort: int) -> dict[str, Any] | None:
-    """For XLA's compiler, which works hardest if nothing is said; on a GPU always."""
-    less = effort < MOST and jax.default_backend() == "cpu"
-    return {"xla_backend_optimization_level": effort} if less else None
+    return jax.jit(function if layout is None else layout.spread(function)).lower(cohort, *limits).compile()
 
 
 def divisor(config: RunConfig) -> int:

@@ -30,7 +30,6 @@ class Experiment:
     teacher: Teacher
     ppo: PPOConfig
     schedule: ScheduleConfig
-    cpu_effort: int = 3  # how hard XLA optimizes what is compiled for a CPU, see `Game`
 
 
 class TrainState(PyTreeNode):

@@ -1,31 +1,25 @@
 """Where a run pauses, and what it says about how it is going."""
 
 import json
-from dataclasses import replace
 from types import SimpleNamespace
 
-import jax
 import numpy as np
 import pytest
 
 from ledger import equal
-from maestro import sharding
 from maestro.config import EvaluationConfig, PPOConfig, RunConfig, ScheduleConfig
 from maestro.evaluation.statistics import interval
-from maestro.runs import build
 from maestro.runs.folder import read_json
-from maestro.runs.signals import Signals
 from maestro.runs.trainer import (
     IN_VAIN,
     TOO_LONG_IN_VAIN,
     Stopped,
-    Trainer,
     evaluation_points,
     finite_mean,
     measured,
 )
-from probes import RACE, with_changes
-from runs_helpers import ENDLESS_RACE, Listener, QuickTrainer, micro, new_folder, newest
+from probes import with_changes
+from runs_helpers import ENDLESS_RACE, QuickTrainer, micro, new_folder, newest
 
 
 @pytest.mark.parametrize(
@@ -156,27 +150,3 @@ def test_the_regret_landscape_is_logged_along_training_if_it_is_wanted(tmp_path)
     for joint, independent in zip(found[1]["joint"], found[1]["independent"], strict=True):
         assert joint is None or independent is None or joint >= independent
     assert equal(state.seeds.learner, other.seeds.learner)
-
-
-@pytest.mark.parametrize(("effort", "asked"), [(0, {"xla_backend_optimization_level": 0}), (3, None)])
-def test_a_run_is_compiled_with_the_effort_of_its_game(tmp_path, monkeypatch, effort, asked) -> None:
-    found, compile = [], jax.stages.Lowered.compile
-
-    def noted(self, compiler_options=None, **more):
-        found.append(compiler_options)
-        return compile(self, compiler_options, **more)
-
-    monkeypatch.setattr(jax.stages.Lowered, "compile", noted)
-    config = micro("dr-fsp", {"total_updates": 1, "interval": 1}, evaluation={"times": 0})
-    game = replace(RACE, cpu_effort=effort)
-    own = build.experiment(game, config)
-    folder = new_folder(tmp_path / "run", config)
-    trainer = Trainer(folder, game, config, own, Listener(), Signals())
-    trainer.compile()
-    assert found == [asked]
-
-
-def test_a_gpu_gets_all_the_effort(monkeypatch) -> None:
-    assert sharding.options(1) == {"xla_backend_optimization_level": 1}
-    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    assert sharding.options(1) is None

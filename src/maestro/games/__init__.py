@@ -93,7 +93,6 @@ class Game:
     draw: Drawing = Drawing()
     shares: Mapping[str, Share] = field(default_factory=dict)  # by name; what else `info` tells is summed
     page: Path | None = None  # a folder of scripts with which pages play the game, with its own agents
-    cpu_effort: int = 3  # 0 to 3: how hard XLA optimizes training on a CPU; less compiles sooner
 
     def __post_init__(self) -> None:
         from maestro.envs.levels import as_json
@@ -101,8 +100,6 @@ class Game:
 
         if not self.presets:
             raise ValueError("presets: a game needs at least one")
-        if self.cpu_effort not in range(4):
-            raise ValueError(f"cpu_effort: {shown(self.cpu_effort)} is not 0, 1, 2 or 3")
         if isinstance(self.agent, str):
             object.__setattr__(self, "agent", agents.ready(self.agent))
         for name, kind in (("environment", self.environment), ("agent", self.agent)):

@@ -16,7 +16,6 @@ GAME = Game(
     name="lasertag",
     environment=LaserTag,
     agent=ConvLSTM,
-    cpu_effort=1,  # compiles in half the time, and runs no slower
     presets={
         "paper": replace(PAPER, evaluation=replace(PAPER.evaluation, opponents=OPPONENTS)),
         "fast": replace(FAST, evaluation=replace(FAST.evaluation, opponents=OPPONENTS)),

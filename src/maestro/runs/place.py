@@ -74,8 +74,7 @@ class Place:
 def compiled(layout: Layout | None, experiment: Experiment, state: Cohort) -> Any:
     """The program of a chunk."""
     steps = partial(cohort.train_steps, experiment, LENGTH)
-    limits = np.int32(0), np.int32(0)
-    return sharding.compiled(layout, steps, state, *limits, effort=experiment.cpu_effort)
+    return sharding.compiled(layout, steps, state, np.int32(0), np.int32(0))
 
 
 def ran(chunk: Any, state: Cohort, until: int, cycles: int) -> tuple[Cohort, Any]:

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
-from maestro import cohort, sharding
+from maestro import cohort
 from maestro.cohort import Cohort
 from maestro.config import PPOConfig, RunConfig, ScheduleConfig, exploiter_budget, exploiter_count
 from maestro.evaluation import landscape
@@ -96,7 +96,7 @@ class Trainer:
 
     def start(self) -> Cohort:
         """The state before training."""
-        return jax.jit(self.initial, compiler_options=sharding.options(self.experiment.cpu_effort))()
+        return jax.jit(self.initial)()
 
     def restored(self) -> tuple[Cohort, Position] | None:
         """Where the run goes on; None if from the first update, logs of a lost run being kept aside."""
