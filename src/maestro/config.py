@@ -210,17 +210,19 @@ TINY = replace(
 PRESETS = {"paper": PAPER, "fast": FAST, "tiny": TINY}
 
 
-def population_size(schedule: ScheduleConfig) -> int:
-    """N_max: how many members ever join; none at the very end, where it would not play."""
-    times = max(0, -((schedule.warmup - schedule.total_updates) // schedule.interval))
-    return times + (max(0, times - 1) if schedule.exploiters == "beside" else 0)
+def times_of_joining(schedule: ScheduleConfig) -> int:
+    """How often someone joins: never at the very end, where a member would not play."""
+    return max(0, -((schedule.warmup - schedule.total_updates) // schedule.interval))
 
 
 def exploiter_count(schedule: ScheduleConfig) -> int:
     """How many exploiters ever join: one whenever someone joins, but for the first time."""
-    if schedule.exploiters == "none":
-        return 0
-    return max(0, population_size(replace(schedule, exploiters="none")) - 1)
+    return 0 if schedule.exploiters == "none" else max(0, times_of_joining(schedule) - 1)
+
+
+def population_size(schedule: ScheduleConfig) -> int:
+    """N_max: how many members ever join."""
+    return times_of_joining(schedule) + (exploiter_count(schedule) if schedule.exploiters == "beside" else 0)
 
 
 def exploiter_budget(schedule: ScheduleConfig) -> int:

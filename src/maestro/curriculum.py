@@ -103,7 +103,7 @@ class Teacher:
     @property
     def learns_from_new(self) -> bool:
         """Whether the student learns from new levels: where none are kept, and where there is but one."""
-        return self.num_levels == 1 or self.method.levels is Source.NEW
+        return self.fixed or self.method.levels is Source.NEW
 
     @property
     def apart(self) -> bool:

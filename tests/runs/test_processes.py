@@ -149,11 +149,8 @@ def resumed_as_saved(path, number, tmp_path):
     return processes
 
 
-@pytest.mark.long
-def test_a_request_to_any_process_stops_all_and_the_run_goes_on_with_one_or_two(tmp_path):
-    path = tmp_path / "run"
-    processes = start_all(*new_run(path, LONG_RUN), GRACE="inf")
-    wait_for_updates(path, processes[0])
+def stop_by_the_second(path, processes):
+    """Ask process 1 of two to end: both do, in good order, and say so."""
     processes[1].terminate()
     (first, _, told), (second, _, word) = ended(processes)
     status = read_json(RunFolder(path).status)
@@ -161,6 +158,14 @@ def test_a_request_to_any_process_stops_all_and_the_run_goes_on_with_one_or_two(
     assert status["checkpoint"] == status["updates"] == reached(path) > 0
     assert f"stopped at update {status['updates']}; resume with: maestro resume {path}" in told
     assert f"process 1 of 2 ends: stopped at update {status['updates']}\n" in word
+
+
+@pytest.mark.long
+def test_a_request_to_any_process_stops_all_and_the_run_goes_on_with_one_or_two(tmp_path):
+    path = tmp_path / "run"
+    processes = start_all(*new_run(path, LONG_RUN), GRACE="inf")
+    wait_for_updates(path, processes[0])
+    stop_by_the_second(path, processes)
     alone = resumed_as_saved(path, 1, tmp_path)
     alone[0].terminate()
     (code, out, _), *_ = ended(alone)
@@ -210,13 +215,7 @@ def test_a_process_that_is_killed_takes_the_other_down_and_the_run_goes_on_until
     path = tmp_path / "run"
     kill_again_and_again(path, 1, random.Random(0))
     processes = resumed_as_saved(path, 2, tmp_path)
-    processes[1].terminate()
-    (first, _, told), (second, _, word) = ended(processes)
-    status = read_json(RunFolder(path).status)
-    assert (first, second) == (143, 143) and status["state"] == "stopped"
-    assert status["checkpoint"] == status["updates"] == reached(path) > 0
-    assert f"stopped at update {status['updates']}; resume with: maestro resume {path}" in told
-    assert f"process 1 of 2 ends: stopped at update {status['updates']}\n" in word
+    stop_by_the_second(path, processes)
 
 
 @pytest.mark.long

@@ -15,6 +15,8 @@ FORM = re.compile(r"([1-9]\d{0,5})x([1-9]\d{0,5})")
 def layout_of(typed: str, mesh: str, config: RunConfig, dry: bool = False) -> Layout | None:
     """How a run is spread over the devices that it may use; a dry run may ask about more than there are."""
     here = jax.device_count()
+    if here == 1 and not typed and not mesh:
+        return None
     wanted = axes(mesh) if mesh else None
     count = number(typed) if typed else max(here, wanted[0] * wanted[1]) if wanted and dry else here
     if count > here and not dry:

@@ -61,8 +61,6 @@ def main(arguments: list[str]) -> None:
 
 def go_on(arguments: list[str], options: Options, crew: Any = None) -> None:
     """The run that was typed; with other processes, or alone."""
-    import jax
-
     from maestro.cli import devices, launch
 
     own_method = options.method if imports.is_path(options.method) else ""
@@ -77,9 +75,7 @@ def go_on(arguments: list[str], options: Options, crew: Any = None) -> None:
         more = f"maestro train{' ' * bool(options.game)}{options.game} --from {shlex.quote(options.run)}"
         done = f"{options.run} is finished: all {config.schedule.total_updates} updates are made"
         return say(f"{done}, its students are in agents/; for more: {more} --schedule.total-updates N")
-    layout = None
-    if options.devices or options.mesh or jax.device_count() > 1:
-        layout = devices.layout_of(options.devices, options.mesh, config)
+    layout = devices.layout_of(options.devices, options.mesh, config)
     job = launch.Job(game, config, method, options.game, options.wandb, layout=layout, crew=crew)
     launch.launch(job, Path(options.run), new=False)
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import tyro
 
-from maestro import games, settings
-from maestro.cli.arguments import Mistake
+from maestro import settings
+from maestro.cli.arguments import Mistake, find_game
 from maestro.cli.options import HELP, Training, find_method, read_file, split
 from maestro.config import RunConfig
 from maestro.games import DEFAULT, TABLE, Game
@@ -93,10 +93,7 @@ def begin(arguments: list[str], words: list[str], typed: str | None, crew: Any =
         from maestro.cli.origin import open_other
 
         other = open_other(words, typed or "")
-    try:
-        game = other.game if other else games.find(DEFAULT if typed is None else typed)
-    except games.NotFound as error:
-        raise Mistake(f"game: {error}") from None
+    game = other.game if other else find_game("game", DEFAULT if typed is None else typed)
     base = other.config if other else game.presets[usual_preset(game)]
     own, given, problems = split(Options, words, base, typed or "")
     options = tyro.cli(Options, prog=PROG, args=own)
@@ -106,14 +103,11 @@ def begin(arguments: list[str], words: list[str], typed: str | None, crew: Any =
         asked = options.preset in game.presets
         return show_help(Options, PROG, game, options.preset if asked else usual_preset(game))
     config, method, remark = resolve(game, options, given, problems, other)
-    import jax
-
     from maestro.cli import devices, launch, origin
 
     start = origin.beginning_of(options.from_, game, config, other) if options.from_ else None
-    layout, path = None, "" if game.name in TABLE else typed or ""
-    if options.devices or options.mesh or jax.device_count() > 1:
-        layout = devices.layout_of(options.devices, options.mesh, config, options.dry_run)
+    path = "" if game.name in TABLE else typed or ""
+    layout = devices.layout_of(options.devices, options.mesh, config, options.dry_run)
     job = launch.Job(game, config, method, path, options.wandb, remark, start, layout, crew)
     if options.dry_run:
         return launch.dry_run(job)

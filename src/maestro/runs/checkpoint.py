@@ -14,6 +14,7 @@ import safetensors.numpy
 import maestro
 from maestro.runs import versions
 from maestro.runs.files import write_file
+from maestro.sharding import is_key
 
 EXTRA = "extra."  # before the paths of arrays that are not part of the state
 MAX_MANIFEST = 64_000_000
@@ -40,17 +41,12 @@ def path_name(path: Any) -> str:
     return jax.tree_util.keystr(path, simple=True, separator=".")
 
 
-def is_key(leaf: Any) -> bool:
-    """Whether an array holds random keys."""
-    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-
-
 def raw(leaf: Any) -> Any:
     """An array as plain numbers; one on the host stays there."""
     if isinstance(leaf, np.ndarray):
         return leaf
     leaf = jnp.asarray(leaf)
-    return jax.random.key_data(leaf) if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf
+    return jax.random.key_data(leaf) if is_key(leaf) else leaf
 
 
 def unflatten(like: Any, arrays: dict[str, np.ndarray]) -> Any:
