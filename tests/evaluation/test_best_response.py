@@ -9,6 +9,7 @@ from ledger import AGENT, certain
 from maestro.envs.base import Discrete
 from maestro.evaluation import best_response, exploitability
 from maestro.evaluation.best_response import Response, first_state, trained_to_the_end
+from maestro.evaluation.play import repeated
 from maestro.exploiters import against
 from maestro.games import Game
 from maestro.runs import agent_file, exploiters
@@ -32,9 +33,9 @@ def fair():
 
 def measured(frozen, start, seeds=2, **more):
     """What responses trained against an agent win."""
-    response = best_response.train(7, EXPERIMENT, frozen, UPDATES, seeds, start, **more)
+    response = best_response.train(7, EXPERIMENT, repeated(frozen, seeds), UPDATES, start, **more)
     key = jax.random.key(1)
-    return exploitability.exploitability(key, EXPERIMENT, frozen, response, LEVELS, episodes=4)
+    return exploitability.exploitability(key, EXPERIMENT, repeated(frozen), response, LEVELS, episodes=4)
 
 
 def test_a_best_response_to_a_player_of_one_action_wins_every_game():
@@ -64,7 +65,7 @@ def test_nothing_is_gained_against_the_one_player_who_cannot_be_exploited():
 def test_the_frozen_agent_is_the_only_coplayer_and_does_not_change_by_one_bit():
     frozen, game = certain(1, seed=3), against(EXPERIMENT, UPDATES)
     assert game.teacher.max_members == 1 and game.env == EXPERIMENT.env and game.ppo == EXPERIMENT.ppo
-    before = jax.jit(lambda: first_state(game, 0, 2, frozen, "scratch"))()
+    before = jax.jit(lambda: first_state(game, 0, repeated(frozen, 2), "scratch"))()
     after, curve = trained_to_the_end(game, before)
     assert int(after.updates) == len(curve) == UPDATES
     for state in (before, after):
@@ -87,7 +88,7 @@ def test_a_response_begins_with_the_agents_parameters_unless_from_scratch():
     frozen, game = certain(1, seed=3), against(EXPERIMENT, 3)
     same = {}
     for start in ("agent", "scratch"):
-        state = jax.jit(lambda start=start: first_state(game, 0, 2, frozen, start))()
+        state = jax.jit(lambda start=start: first_state(game, 0, repeated(frozen, 2), start))()
         equal = jax.tree.map(lambda p, x: bool((p == x[None]).all()), state.seeds.learner.params, frozen)
         same[start] = all(jax.tree.leaves(equal))
     assert same == {"agent": True, "scratch": False}
@@ -134,7 +135,7 @@ def test_the_gain_is_what_the_response_earns_more_than_the_agent_in_its_place():
         Response(two, 1, 1, "agent", np.zeros((1, 1)), 0),
         experiment(env=PaidByAction(), agent=AGENT),
     )
-    found = exploitability.exploitability(jax.random.key(0), game, certain(1), response, LEVELS)
+    found = exploitability.exploitability(jax.random.key(0), game, repeated(certain(1)), response, LEVELS)
     assert found["response"]["return"] == 2 and found["agent_against_itself"]["return"] == 1
     assert (found["gain"], found["gain_95"], found["units"]) == (1, [1, 1], "levels")
     assert (found["response"]["won"], found["response"]["lost"], found["games"]) == (1, 0, 16 * 2 * 2)
@@ -152,11 +153,32 @@ def test_the_units_of_an_interval_are_the_responses_then_the_levels_then_the_gam
     assert exploitability.spread(games) == pytest.approx([0.5 - 6.353102368, 0.5 + 6.353102368])
 
 
-def test_the_agent_against_itself_is_one_player_whatever_the_number_of_responses():
-    score = np.arange(2 * 2 * 3 * 4.0).reshape(2, 2, 3, 4)
-    one = exploitability.pooled({"score": score})["score"]
-    assert one.shape == (1, 2, 3, 8)
-    np.testing.assert_array_equal(one[0, 1, 2], [*score[0, 1, 2], *score[1, 1, 2]])
+def test_all_responses_to_an_agent_are_one_unit_where_there_are_several_agents():
+    score = np.arange(4 * 2 * 3 * 4.0).reshape(4, 2, 3, 4)
+    two = exploitability.pooled({"score": score}, 2)["score"]
+    assert two.shape == (2, 2, 3, 8)
+    np.testing.assert_array_equal(two[0, 1, 2], [*score[0, 1, 2], *score[1, 1, 2]])
+    np.testing.assert_array_equal(two[1, 0, 1], [*score[2, 0, 1], *score[3, 0, 1]])
+
+
+def test_every_response_answers_its_own_agent(tmp_path):
+    both = [certain(0), certain(1)]
+    found, params = exploiters.exploit(GAME, GAME.presets["tiny"], both, UPDATES, start="scratch")
+    assert (found["agents"], found["seeds"], found["units"]) == (2, 2, "agents")
+    assert min(found["response"]["return_by_seed"]) > 0.95 and found["gain_95"][0] > 0.9
+    assert len(found["agent_against_itself"]["return_by_seed"]) == 2
+    paths = exploiters.save(tmp_path, GAME.presets["tiny"], ["a/0", "a/1"], found, params)
+    cards = [agent_file.read_card(path.with_suffix(".json")) for path in paths]
+    assert [card["against"] for card in cards] == ["a/0", "a/1"]
+
+
+def test_several_responses_to_several_agents_are_told_by_agent():
+    twos, frozen = repeated(certain(2), 4), jax.tree.map(lambda *x: jnp.stack(x), certain(1), certain(0))
+    response = Response(twos, 1, 1, "agent", np.zeros((1, 4)), 0)
+    game = experiment(env=PaidByAction(), agent=AGENT)
+    found = exploitability.exploitability(jax.random.key(0), game, frozen, response, LEVELS)
+    assert found["agent_against_itself"]["return_by_seed"] == [1, 0] and found["gain"] == 1.5
+    assert found["gain_95"] == pytest.approx([1.5 - 12.706204736 / 2, 1.5 + 12.706204736 / 2])
 
 
 def test_a_curve_of_many_updates_is_told_in_few_points():
@@ -169,10 +191,10 @@ def test_a_curve_of_many_updates_is_told_in_few_points():
 
 def test_an_agent_of_a_run_is_exploited_and_its_exploiters_are_kept(tmp_path):
     config = GAME.presets["tiny"]
-    found, params = exploiters.exploit(GAME, config, certain(0), UPDATES, seeds=2, start="scratch")
+    found, params = exploiters.exploit(GAME, config, [certain(0)], UPDATES, seeds=2, start="scratch")
     assert found["response"]["won"] > 0.97 and found["levels"] == exploiters.GENERATED
     assert found["trained_on"] == "generated levels"
-    paths = exploiters.save(tmp_path, config, "maestro seed 0", found, params)
+    paths = exploiters.save(tmp_path, config, ["maestro seed 0"], found, params)
     assert [path.name for path in paths] == ["exploiter-0.safetensors", "exploiter-1.safetensors"]
     for i, path in enumerate(paths):
         _, loaded = agent_file.load_params(path, GAME)
@@ -195,7 +217,7 @@ def test_levels_of_a_generalist_are_held_out_and_a_specialist_is_met_on_its_own(
 def test_a_budget_of_nothing_is_refused(wrong):
     asked = {"updates": 1, "seeds": 1, "episodes": 1} | wrong
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} 0.*at least 1"):
-        exploiters.exploit(GAME, GAME.presets["tiny"], certain(0), **asked)
+        exploiters.exploit(GAME, GAME.presets["tiny"], [certain(0)], **asked)
 
 
 def test_a_response_says_how_many_of_its_updates_were_lost():

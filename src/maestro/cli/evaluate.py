@@ -50,7 +50,7 @@ EvenOption = Annotated[
     int, tyro.conf.arg(help="On each level from each seat: even, as worst cases need halves.")
 ]
 ExploitOption = Annotated[
-    int, tyro.conf.arg(help="Also train a best response to each run's first student for so many updates.")
+    int, tyro.conf.arg(help="Also train a best response to each student of the runs for so many updates.")
 ]
 RollOption = Annotated[int, tyro.conf.arg(help="Of the dice.")]
 TableOption = Annotated[
@@ -156,24 +156,25 @@ def write_table(out: Path, table: Any) -> None:
 def exploited(
     typed: str, game: Game, who: tuple[str, ...], updates: int, reporter: "Reporter"
 ) -> dict[str, Any]:
-    """Best responses to the first student of each run that was named, kept in the folders of the runs."""
-    from maestro.runs import agent_file, entrants, exploiters
+    """Best responses to the students of each run that was named, kept in the folders of the runs."""
+    from maestro.runs import entrants, exploiters
 
     found = {}
     for name, run in entrants.runs_among(game, who).items():
         _, config, _ = open_run(Path(name), typed)
-        path = run.folder.agents / f"student-{run.seeds[0]}.safetensors"
-        what = f"a best response to {run.label}/{run.seeds[0]}"
+        students = run.students()
+        names = [student.name for student in students]
+        what = f"best responses to {run.label}" if len(names) > 1 else f"a best response to {names[0]}"
 
         def report(done: int, mean: float | None, what: str = what) -> None:
             reporter.show({"doing": f"{what}, {done} of {updates} updates"})
 
         report(0, None)
-        params = agent_file.load(path, game).params
-        result, responses = exploiters.exploit(game, config, params, updates, report=report)
+        frozen = [student.player.params for student in students]
+        result, responses = exploiters.exploit(game, config, frozen, updates, report=report)
         out = run.folder.path / "exploiters"
         out.mkdir(exist_ok=True)
-        exploiters.save(out, config, run.label, result, responses)
+        exploiters.save(out, config, names, result, responses)
         found[run.label] = result
     return found
 

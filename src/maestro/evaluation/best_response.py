@@ -1,4 +1,4 @@
-"""A best response: PPO against a frozen agent with a stated budget; `exploitability` says what it wins."""
+"""Best responses: PPO against frozen agents with a stated budget; `exploitability` says what they win."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from maestro import cohort
+from maestro import cohort, ppo
 from maestro.agents.base import Params
 from maestro.cohort import Cohort
 from maestro.evaluation.statistics import finite_mean
@@ -27,7 +27,7 @@ Chunk = Callable[[Cohort, Array, Array], tuple[Cohort, Any]]  # (state, until, c
 
 @dataclass(frozen=True)
 class Response:
-    """A best response as it was trained, S of them side by side."""
+    """Best responses as they were trained, S of them side by side."""
 
     params: Params  # leaves [S, ...]
     updates: int
@@ -37,13 +37,16 @@ class Response:
     skipped: int  # updates that were not finite and left no trace, of the one with the most
 
 
-def first_state(experiment: Experiment, seed: int, seeds: int, frozen: Params, start: Start) -> Cohort:
-    """Responses that begin with the agent's parameters or fresh ones; the agent is their only member."""
-    state = cohort.init(experiment, seed, seeds, frozen if start == "agent" else None)
-    population = state.seeds.curriculum.population
+def first_state(experiment: Experiment, seed: int, frozen: Params, start: Start) -> Cohort:
+    """Responses, one to each agent, that begin with its parameters or fresh ones; it is their only member."""
+    state = cohort.init(experiment, seed, len(jax.tree.leaves(frozen)[0]))
+    seeds, population = state.seeds, state.seeds.curriculum.population
     params = jax.tree.map(lambda p, x: p.at[:, 1].set(x), population.params, frozen)
-    teacher = state.seeds.curriculum.replace(population=population.replace(params=params))
-    return state.replace(seeds=state.seeds.replace(curriculum=teacher))
+    teacher = seeds.curriculum.replace(population=population.replace(params=params))
+    learner = seeds.learner
+    if start == "agent":
+        learner = jax.vmap(partial(ppo.init, state.key, experiment.ppo, experiment.agent))(frozen)
+    return state.replace(seeds=seeds.replace(curriculum=teacher, learner=learner))
 
 
 def train(
@@ -51,13 +54,12 @@ def train(
     experiment: Experiment,
     frozen: Params,
     updates: int,
-    seeds: int = 1,
     start: Start = "agent",
     report: Report | None = None,
 ) -> Response:
-    """Best responses by PPO, in the student's seat, on the experiment's levels, with a budget of updates."""
+    """A best response to each of the agents [S] by PPO, in the student's seat, with a budget of updates."""
     game = against(experiment, updates)
-    state = jax.jit(partial(first_state, game, seed, seeds, start=start))(frozen=frozen)
+    state = jax.jit(partial(first_state, game, seed, start=start))(frozen=frozen)
     state, curve = trained_to_the_end(game, state, report)
     steps = updates * game.ppo.workers * game.ppo.rollout_length
     skipped = int(jnp.max(state.seeds.learner.skipped))

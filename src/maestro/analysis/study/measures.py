@@ -91,14 +91,14 @@ def exploit_one(
     found, params = exploiters.exploit(
         study.game,
         cohort.config,
-        student.player.params,
+        [student.player.params],
         entry.updates,
         entry.seeds,
         levels.levels,
         entry.episodes,
         report=told,
     )
-    exploiters.save(folder, cohort.config, student.name, found, params)
+    exploiters.save(folder, cohort.config, [student.name], found, params)
     result = {"cohort": cohort.name, "seed": student.seed, "on": levels.name, **found}
     write_file(folder / EXPLOITED, json.dumps(result, indent=1).encode())
     return result
