@@ -1,8 +1,10 @@
 """Write the tables of docs/regret_study.md, made of the runs and games of studies/regret.toml.
 
 python docs/scripts/regret_tables.py runs/regret
+python docs/scripts/regret_tables.py --fresh runs/regret_test   # those of ten fresh seeds
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from maestro.runs.folder import RunFolder
 study_tables.PAGE = PAGE = Path(__file__).parent.parent / "regret_study.md"
 study_tables.PLACE = study_tables.PLACE.replace("study_tables", "regret_tables")
 LENGTHS = (500, 1000)  # updates: the preset's own, and twice as many
-OWN, OLD = "maestro", 50  # updates after which a buffer should be half full
+CHOSEN, OWN, OLD = "learnability", "maestro", 50  # updates after which a buffer should be half full
 SERVED = {
     "served score": "replayed.regret",
     "served games won": "replayed.won",
@@ -99,18 +101,63 @@ def scripted(games):
     return lines(rows[0], *sorted(rows[1:], key=lambda row: (row[1], -float(row[2]))))
 
 
-def main():
-    study = Path(sys.argv[1])
-    runs = sorted(path for path in (study / "runs").iterdir() if RunFolder(path).metrics.is_file())
-    games = table.read(study / "crossplay" / "generated-64" / "table.csv")
-    games = table.select(games, updates=list(LENGTHS))
-    found = {f"capture, {end}": captures(runs, end) for end in LENGTHS}
-    found |= {
-        "round robin": standings(games),
+def differences(study):
+    """How far the chosen variant is ahead of the others, on both sets of levels and at both lengths."""
+    rows = [["ahead of", *(f"{where}, {end}" for where in ("generated", "test") for end in LENGTHS)]]
+    tables = [games_of(study, name) for name in ("generated-64", "test")]
+    cubes = [round_robin.cube(table.select(games, updates=[end])) for games in tables for end in LENGTHS]
+    for other in cubes[-1].methods:
+        if other != CHOSEN:
+            rows.append([f"`{other}`", *(told(comparison.difference(cube, CHOSEN, other)) for cube in cubes)])
+    return lines(*rows)
+
+
+def exploited(folder):
+    """What best responses to each student gain: outputs of `maestro evaluate RUN --exploit N --json`."""
+    rows = [["cohort", "gain", "95 % interval", "won / drawn / lost", "gain, student by student"]]
+    for path in sorted(folder.glob("*.json")):
+        (one,) = json.loads(path.read_text())["exploitability"].values()
+        response, itself = one["response"], one["agent_against_itself"]
+        each = np.subtract(response["return_by_seed"], itself["return_by_seed"])
+        shown = " ".join(number(x)[:-1] for x in np.sort(each))
+        parts = shares(response[kind] for kind in ("won", "drawn", "lost"))
+        ends = " to ".join(number(end) for end in one["gain_95"])
+        rows.append([f"`{path.stem}`", number(one["gain"]), ends, parts, shown])
+    return lines(rows[0], *sorted(rows[1:], key=lambda row: float(row[1])))
+
+
+def games_of(study, name):
+    """Those of one cross-play, at both lengths."""
+    return table.select(table.read(study / "crossplay" / name / "table.csv"), updates=list(LENGTHS))
+
+
+def of_pieces(study, runs):
+    """The tables of the pieces one by one."""
+    return {f"capture, {end}": captures(runs, end) for end in LENGTHS} | {
+        "round robin": standings(games_of(study, "generated-64")),
         "combinations": standings(table.read(study / "crossplay" / "ten" / "table.csv")),
         "hunter": scripted(table.read(study / "hunter" / "table.csv")),
         "scripted": scripted(table.read(study / "evaluate" / "validation" / "games" / "table.csv")),
     }
+
+
+def of_fresh(study, runs):
+    """The tables of ten fresh seeds, with the pieces that were trained beside them."""
+    return {f"fresh capture, {end}": captures(runs, end) for end in LENGTHS} | {
+        "fresh round robin": standings(games_of(study, "generated-64")),
+        "test round robin": standings(games_of(study, "test")),
+        "differences": differences(study),
+        "exploitability": exploited(study / "exploit"),
+        "fresh hunter": scripted(table.read(study / "hunter" / "table.csv")),
+        "fresh scripted": scripted(table.read(study / "evaluate" / "validation" / "games" / "table.csv")),
+        "test hunter": scripted(table.read(study / "evaluate" / "test" / "games" / "table.csv")),
+    }
+
+
+def main():
+    fresh, study = sys.argv[1] == "--fresh", Path(sys.argv[-1])
+    runs = sorted(path for path in (study / "runs").iterdir() if RunFolder(path).metrics.is_file())
+    found = (of_fresh if fresh else of_pieces)(study, runs)
     PAGE.write_text(study_tables.filled(PAGE.read_text(), found))
 
 
