@@ -7,8 +7,9 @@
 
 Schedule `parallel`, T = 256, 5 epochs x 4 minibatches, the paper's network, method maestro. A cycle plays W
 new and W replayed environments and learns from the replayed ones. One axis at a time around 10 runs of 32
-with 5 members and 1,000 levels for each: runs, environments of one run, members, levels. What does not fit
-into memory is named and left out. `--phases` says where the time of a cycle goes (see phases.py).
+with 5 members and 1,000 levels for each: runs, environments of one run, members, levels. The program is that
+of a run, called for as many cycles as a run makes at once. What does not fit into memory is named and left
+out. `--phases` says where the time of a cycle goes (see phases.py).
 """
 
 import argparse
@@ -25,12 +26,12 @@ import phases
 from maestro import cohort
 from maestro.config import RunConfig, ScheduleConfig
 from maestro.games.lasertag import GAME
-from maestro.runs import build
+from maestro.runs import build, place, trainer
 from maestro.train import Experiment
 
 PAPER = GAME.presets["paper"]
-CYCLES = 4
 REPEATS = 5
+FOR_EVER = jnp.int32(2**30)
 
 
 def configured(workers: int, seeds: int, members: int = 5, slots: int = 1000) -> RunConfig:
@@ -59,24 +60,25 @@ SMALL = ["1 run of 32"]  # for a CPU
 
 
 def compiled(experiment: Experiment, config: RunConfig) -> tuple[Any, Any, float]:
-    """(a program of some cycles, the state to begin with, seconds to compile)."""
+    """(the program of a run's chunks, the state to begin with, seconds to compile)."""
     state = jax.jit(partial(cohort.init, experiment, 0, config.seeds))()
     began = time.perf_counter()
-    steps = jax.jit(partial(cohort.train_steps, experiment, CYCLES))
-    chunk = steps.lower(state, jnp.int32(2**30), jnp.int32(CYCLES)).compile()
+    chunk = place.compiled(None, experiment, state)
     return chunk, state, time.perf_counter() - began
 
 
 def cycle_seconds(chunk: Any, state: Any) -> tuple[list[float], Any]:
-    """(seconds per cycle that trained, one number for each repeat, in order; the state afterwards)."""
+    """(seconds per cycle of calls whose cycles all trained, in order; the state afterwards)."""
     found: list[float] = []
-    while len(found) < REPEATS:
+    cycles = 1
+    while len(found) <= REPEATS:
         before, began = int(state.updates), time.perf_counter()
-        state, _ = jax.block_until_ready(chunk(state, jnp.int32(2**30), jnp.int32(CYCLES)))
-        seconds = (time.perf_counter() - began) / CYCLES
-        if int(state.updates) - before == CYCLES:
+        state, _ = jax.block_until_ready(chunk(state, FOR_EVER, jnp.int32(cycles)))
+        seconds = (time.perf_counter() - began) / cycles
+        if int(state.updates) - before == cycles:
             found.append(seconds)
-    return sorted(found), state
+            cycles = cycles if len(found) > 1 else trainer.fitting(seconds)
+    return sorted(found[1:]), state
 
 
 def measure(name: str, config: RunConfig, with_phases: bool) -> dict[str, Any]:
@@ -122,7 +124,7 @@ def main() -> None:
     parser.add_argument("--out", metavar="FILE", help="write the rows as JSON")
     options = parser.parse_args()
     names, device = chosen(options.only), jax.devices()[0].device_kind
-    print(f"{device}, jax {jax.__version__}; {REPEATS} repeats of {CYCLES} cycles", flush=True)
+    print(f"{device}, jax {jax.__version__}; {REPEATS} chunks as of a run", flush=True)
     rows = []
     for name in names:
         try:

@@ -1,6 +1,7 @@
 """Where a run pauses, and what it says about how it is going."""
 
 import json
+from threading import Event
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from ledger import equal
 from maestro.config import EvaluationConfig, PPOConfig, RunConfig, ScheduleConfig
 from maestro.evaluation.statistics import interval
+from maestro.runs import trainer as trainer_module
 from maestro.runs.folder import read_json
 from maestro.runs.trainer import (
     IN_VAIN,
@@ -45,6 +47,28 @@ def test_a_chunk_ends_at_an_evaluation_at_a_milestone_and_at_the_end(tmp_path) -
         stops.append(trainer.next_stop())
         trainer.state = trainer.state.replace(updates=np.int32(stops[-1]))
     assert stops == [3, 4, 6, 8]
+
+
+def test_the_next_chunk_is_under_way_before_the_last_ones_metrics_are_read(tmp_path, monkeypatch) -> None:
+    config = micro("dr-fsp", {"total_updates": 8, "interval": 3})  # evaluated at 4 and 8
+    trainer = QuickTrainer(new_folder(tmp_path / "run", config), config)
+    monkeypatch.setattr(trainer_module, "CHUNK_SECONDS", 0.0)  # one cycle
+    chunk, begun, logged = trainer.compile(), {at: Event() for at in range(9)}, []
+
+    def noted(state, *limits):
+        begun[int(state.updates)].set()
+        return chunk(state, *limits)
+
+    def add(metrics, add=trainer.log.add) -> None:
+        waited = trainer.updates in {3, 4, 6, 8}  # something is done there before the next chunk
+        assert begun[trainer.updates].wait(0 if waited else 60) != waited
+        logged.append(trainer.updates)
+        add(metrics)
+
+    trainer.compile = lambda: noted
+    trainer.log.add = add
+    trainer.run()
+    assert logged == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
 ACTIVE = np.array([[True, True], [True, True], [False, False]])  # 3 cycles of 2 seeds

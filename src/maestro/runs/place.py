@@ -53,7 +53,7 @@ class Place:
         return sharding.put(self.layout, state)
 
     def compiled(self, experiment: Experiment, state: Cohort) -> Callable[..., Any]:
-        """A chunk of cycles, from a state and two limits to a state and metrics on the host."""
+        """A chunk of cycles, from a state and two limits to a state and metrics."""
         self.tell("compile")
         chunk = self.shared(compiled, self.layout, experiment, state)
 
@@ -78,9 +78,9 @@ def compiled(layout: Layout | None, experiment: Experiment, state: Cohort) -> An
 
 
 def ran(chunk: Any, state: Cohort, until: int, cycles: int) -> tuple[Cohort, Any]:
-    """A chunk to its end."""
+    """A chunk to its end; its metrics are those of all processes."""
     state, metrics = jax.block_until_ready(chunk(state, np.int32(until), np.int32(cycles)))
-    return state, sharding.fetch(metrics)
+    return state, jax.tree.map(sharding.local, metrics)
 
 
 def broadcast(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -74,7 +74,14 @@ class Signals:
 
     def run(self, work: Callable[[], Any], grace: float = 0.0) -> Any:
         """The result of work in another thread; `Interrupted` if a stop was asked for, after some grace."""
-        future = self.worker.submit(work)
+        return self.result(self.begin(work), grace)
+
+    def begin(self, work: Callable[[], Any]) -> Future[Any]:
+        """Work in another thread, after what was begun there before."""
+        return self.worker.submit(work)
+
+    def result(self, future: Future[Any], grace: float = 0.0) -> Any:
+        """What came out; `Interrupted` if a stop was asked for, after some grace."""
         while not self.finished(future):
             self.check()
             if self.received is not None and time.monotonic() - self.at > grace:

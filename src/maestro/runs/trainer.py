@@ -2,8 +2,9 @@
 
 import os
 import time
+from concurrent.futures import Future
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NoReturn
 
 import jax
@@ -35,6 +36,7 @@ ALONE = Place()
 CHUNK_SECONDS = 2.0  # how long a chunk should take
 CHECKPOINT_SECONDS = 60.0
 COMPILING = "compiling (once; the result is cached): usually one to three minutes, from the cache seconds"
+DROPPED = "the chunk in progress took too long and is dropped"
 MAX_SKIPPED = 10  # updates in a row that may be not finite
 IN_VAIN, TOO_LONG_IN_VAIN = 50, 500  # cycles in a row without a finished episode: a word, the end
 EVALUATION_KEY, LANDSCAPE_KEY = 2**31 - 1, 2**31 - 4  # apart from the key of every seed
@@ -157,25 +159,40 @@ class Trainer:
 
     def loop(self) -> None:
         """Chunk after chunk, each of as many cycles as fit into a short time."""
-        cycles, total = 1, self.config.schedule.total_updates
         self.save()
         self.pause()
-        chunk: Any = None
-        if self.updates < total:
-            chunk = self.compile()
-            self.doing("the first cycle")
-        while self.updates < total:
-            began, before = time.monotonic(), int(self.state.cycles)
-            self.until = self.next_stop()
-            work = partial(chunk, self.state, np.int32(self.until), np.int32(cycles))
-            remark = "the chunk in progress took too long and is dropped"
-            self.state, metrics = self.interruptible(lambda w=work: jax.block_until_ready(w()), remark, GRACE)
+        if self.updates >= self.config.schedule.total_updates:
+            return
+        chunk = self.compile()
+        self.doing("the first cycle")
+        going: Future[Any] | None = self.begin(chunk, 1)
+        while going is not None:
+            before = int(self.state.cycles)
+            self.state, metrics, seconds = self.interruptible(going, DROPPED, GRACE)
             self.fetched = None
-            seconds = time.monotonic() - began
-            self.report(jax.device_get(metrics), seconds)
+            cycles = fitting(seconds / max(1, int(self.state.cycles) - before))
+            going = None if self.is_due else self.begin(chunk, cycles)
+            self.report(jax.device_get(metrics), seconds)  # while the next is under way
             self.pause()
-            per_cycle = seconds / max(1, int(self.state.cycles) - before)
-            cycles = int(min(LENGTH, max(1, CHUNK_SECONDS / per_cycle)))
+            if going is None and self.updates < self.config.schedule.total_updates:
+                going = self.begin(chunk, cycles)
+
+    def begin(self, chunk: Any, cycles: int) -> Future[Any]:
+        """A chunk under way: its state, its metrics, and the seconds that it took."""
+        self.until = self.next_stop()
+        limits = np.int32(self.until), np.int32(cycles)
+
+        def work(state: Cohort = self.state) -> tuple[Cohort, Any, float]:
+            began = time.monotonic()
+            state, metrics = jax.block_until_ready(chunk(state, *limits))
+            return state, metrics, time.monotonic() - began
+
+        return self.signals.begin(work)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the next chunk has to wait for what is done between two; on a mesh it always does."""
+        return self.place.layout is not None or self.updates >= self.until
 
     def compile(self) -> Any:
         """The compiled chunk."""
@@ -184,9 +201,9 @@ class Trainer:
         return self.interruptible(lambda: self.place.compiled(self.experiment, self.state))
 
     def interruptible(self, work: Any, remark: str = "", grace: float = 0.0) -> Any:
-        """The result of work that a stop gives up, without loss, once its grace is over."""
+        """The result of work, or of work under way, that a stop gives up, without loss, after its grace."""
         try:
-            return self.signals.run(work, grace)
+            return self.signals.result(work if isinstance(work, Future) else self.signals.begin(work), grace)
         except Interrupted:
             self.stop(remark, given_up=True)
 
@@ -206,7 +223,7 @@ class Trainer:
         self.watch()
         if self.signals.received is not None:
             self.stop()
-        if self.updates != self.kept_after and (self.place.layout is None or self.updates >= self.until):
+        if self.updates != self.kept_after and self.updates >= self.until:
             self.keep()
         if self.updates in evaluation_points(self.config) and self.updates > self.log.evaluated:
             self.evaluate()
@@ -324,6 +341,11 @@ class Trainer:
             self.doing("the regret landscape")
             regret = self.interruptible(lambda: jax.device_get(self.landscape(state)))
         self.reporter.say(evaluation_log.add(self.log, self.config, self.updates, result, regret))
+
+
+def fitting(seconds: float) -> int:
+    """How many cycles of so many seconds make a chunk."""
+    return int(min(LENGTH, max(1, CHUNK_SECONDS / seconds)))
 
 
 def expected(schedule: ScheduleConfig) -> dict[str, Any]:
