@@ -1,5 +1,6 @@
 """A cohort on several devices: it computes what it does on one, and tells others no more than it must."""
 
+import gc
 import json
 import os
 import re
@@ -243,3 +244,18 @@ def test_a_device_of_a_mesh_needs_less_memory():
     assert cost.memory(config, exp, Layout(8, 1)) == alone // 8
     assert alone / 8 < cost.memory(config, exp, Layout(1, 8)) < alone / 2
     assert cost.memory(config, exp, Layout(2, 4)) == cost.memory(config, exp, Layout(1, 4)) // 2
+
+
+def test_rubbish_is_looked_for_again_once_a_program_is_compiled_or_refused():
+    def heard(x):
+        seen.append(gc.isenabled())
+        return x
+
+    def refused(x):
+        raise ValueError("cannot be traced")
+
+    seen, state = [], start(experiment(), 0, 2)
+    sharding.compiled(None, heard, state)
+    with pytest.raises(ValueError, match="cannot be traced"):
+        sharding.compiled(None, refused, state)
+    assert seen == [False] and gc.isenabled()

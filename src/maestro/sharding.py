@@ -1,5 +1,6 @@
 """A cohort spread over devices: seeds along one axis of a mesh, the environments of each along the other."""
 
+import gc
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import gcd
@@ -16,6 +17,7 @@ from maestro.mesh import ENVS, SEEDS
 
 BY_SEED, ALIKE = PartitionSpec(SEEDS), PartitionSpec()
 MEASURED = PartitionSpec(None, SEEDS)  # metrics: cycles, seeds
+ROOM = (1 << 17) + 1000  # words on Python's stack: a megabyte, which is one half of a piece
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,20 @@ def local(x: Any) -> Any:
 
 def compiled(layout: Layout | None, function: Callable[..., Any], cohort: Cohort, *limits: Any) -> Any:
     """`train_steps` compiled for a cohort as `put` has placed it."""
-    return jax.jit(function if layout is None else layout.spread(function)).lower(cohort, *limits).compile()
+    program = jax.jit(function if layout is None else layout.spread(function))
+    looks = gc.isenabled()
+    gc.disable()  # tracing makes very many small objects, and hardly any rubbish
+    try:
+        return program.lower(cohort, *limits).compile()
+    finally:
+        if looks:
+            gc.enable()
+
+
+# Programs are traced in deep calls, and Python's stack grows in pieces of 16 KiB: where one ends among them,
+# another is mapped and given back at each call. A function that asks for much gets a large piece, and those
+# that it calls use the rest.
+compiled.__code__ = compiled.__code__.replace(co_stacksize=ROOM)
 
 
 def divisor(config: RunConfig) -> int:
