@@ -58,7 +58,8 @@ def lasertag():
 
 
 CASES = {  # (experiment, seeds, layouts, whether it learns)
-    "race": (lambda: race(schedule=PARALLEL), 2, ("2x1", "2x4"), True),
+    "race": (lambda: race(schedule=PARALLEL), 2, ("2x4",), True),
+    "race, seeds apart": (lambda: race(schedule=PARALLEL), 2, ("2x1",), True),
     "race on all devices": (lambda: race(schedule=PARALLEL), 2, ("1x8",), True),
     "lasertag": (lasertag, 1, ("1x2", "1x8"), False),
     "lasertag learns": (lasertag, 1, ("1x2", "1x8"), True),
