@@ -102,6 +102,7 @@ def alike(one, other, within):
             np.testing.assert_array_equal(array, other[name], name)
 
 
+@pytest.mark.long
 def test_the_first_rollout_on_two_processes_is_that_of_one(tmp_path):
     """Levels, observations, actions, rewards, ends, with the environments of a seed apart."""
     file, apart = tmp_path / "rollouts.npz", Path(__file__).parents[1] / "apart.py"
