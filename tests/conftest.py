@@ -19,6 +19,8 @@ import pytest
 from _pytest import runner
 from jaxtyping import install_import_hook
 
+from tracing import roomy, spare
+
 install_import_hook("maestro", "beartype.beartype")
 
 # A shell starts background jobs with SIGINT ignored, nohup with SIGHUP: processes under test must hear both.
@@ -54,19 +56,6 @@ def room() -> Iterator[None]:
         gc.collect()
 
 
-def roomy(function, *arguments):
-    """Call something with a megabyte ahead on Python's stack, which otherwise grows in pieces of 16 KiB.
-
-    Programs are traced in deep calls. Where a piece ends among them, another is mapped and given back at
-    each call: a hundred thousand times for one program.
-    """
-    return function(*arguments)
-
-
-# A piece is as large as a call asks for, rounded up to a power of two: one half here, one for what follows.
-roomy.__code__ = roomy.__code__.replace(co_stacksize=(1 << 17) + 1000)
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> object:
     """As always, with room."""
@@ -80,7 +69,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Modules stay for good, and traced programs leave little rubbish: look for it seldom."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 50)
+    """All modules are loaded."""
+    spare()

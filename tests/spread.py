@@ -21,6 +21,7 @@ from maestro.games.lasertag import GAME
 from maestro.runs import build
 from maestro.sharding import Layout
 from maestro.train import EXPLORE
+from tracing import roomy, spare
 
 LENGTH = 4  # cycles in a chunk
 PPO = {"workers": 16, "minibatches": 2}
@@ -184,6 +185,7 @@ def plain(leaf):
 
 def main(case, file):
     """Write everything that the layouts of a case come to."""
+    spare()
     make, seeds, layouts, learns = CASES[case]
     lstm.choose = chosen
     exp, arrays, told = make(), {}, {}
@@ -198,4 +200,4 @@ def main(case, file):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    roomy(main, *sys.argv[1:])
