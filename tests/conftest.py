@@ -19,7 +19,7 @@ import pytest
 from _pytest import runner
 from jaxtyping import install_import_hook
 
-from tracing import roomy, spare
+from tracing import roomy, roomy_threads, spare
 
 install_import_hook("maestro", "beartype.beartype")
 
@@ -71,3 +71,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """All modules are loaded."""
     spare()
+    roomy_threads()

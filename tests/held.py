@@ -19,9 +19,8 @@ from pathlib import Path
 from maestro import __main__, cohort
 from maestro.cli import launch
 from maestro.runs import checkpoint, crew, metrics_log, summary, trainer
-from maestro.runs.signals import Signals
 from maestro.runs.trainer import Trainer
-from tracing import roomy, spare
+from tracing import roomy, roomy_threads, spare
 
 TOLD = os.environ
 
@@ -73,8 +72,7 @@ def die_at(number):
 def main():
     """The command line, with a short last comparison."""
     spare()
-    run = Signals.run
-    Signals.run = lambda self, work, *grace: run(self, lambda: roomy(work), *grace)
+    roomy_threads()
     trainer.CHECKPOINT_SECONDS = float(TOLD.get("CHECKPOINT_SECONDS", trainer.CHECKPOINT_SECONDS))
     trainer.GRACE = float(TOLD.get("GRACE", trainer.GRACE))
     summary.LAST_LEVELS = 2

@@ -1,6 +1,7 @@
 """How a process of the tests traces programs: with room on its stack, and seldom looking for rubbish."""
 
 import gc
+import threading
 
 
 def roomy(function, *arguments):
@@ -14,6 +15,12 @@ def roomy(function, *arguments):
 
 # A piece is as large as a call asks for, rounded up to a power of two: one half here, one for what follows.
 roomy.__code__ = roomy.__code__.replace(co_stacksize=(1 << 17) + 1000)
+
+
+def roomy_threads():
+    """Let every thread that is started from here on have as much ahead."""
+    run = threading.Thread.run
+    threading.Thread.run = lambda thread: roomy(run, thread)
 
 
 def spare():
