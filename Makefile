@@ -16,6 +16,9 @@ INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c const
 train: .venv/.base
 	$(BIN)/maestro $(TRAIN)
 
+# Bytecode is kept, whatever the shell says: all processes of the tests load the same files.
+test test-long: export PYTHONDONTWRITEBYTECODE :=
+
 test: .venv/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 

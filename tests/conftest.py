@@ -16,7 +16,10 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", f"{os.environ['XDG_CACHE_HOME
 
 import jax
 import pytest
+from _pytest import runner
 from jaxtyping import install_import_hook
+
+from tracing import roomy, roomy_threads, shared_contexts, spare
 
 install_import_hook("maestro", "beartype.beartype")
 
@@ -30,14 +33,15 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
 # Two processes share the files; the longest come first, so that neither waits for the other at the end.
 LONGEST = (
-    *("processes", "methods", "resume", "train", "sharding", "faults", "contract", "docs", "study_workers"),
-    *("normalizer", "wiring_books", "web_policy", "versions", "report", "trying", "landscape", "probes"),
-    *("racing_frames", "cli_study", "figures", "theory_loop", "memories", "exploiters", "games", "accel"),
-    *("best_response", "level_buffer", "fuzz", "racing_view", "exploiter_runs", "ready_agents", "web_rules"),
-    *("conv_beta", "beginning", "racing_collision", "wiring", "report_page", "milestones"),
-    *("chance", "gym", "digests", "racing_track", "cli_crossplay", "checkpoint", "true_regret", "examples"),
-    *("cli_landscape", "evaluation", "racing_properties", "racing_levels", "trainer", "wiring_keys", "views"),
-    *("racing_methods", "racing_commands", "racing_kernel", "regret", "from", "rollout", "racing_car"),
+    *("methods", "processes", "train", "docs", "contract", "resume", "wiring_books", "faults"),
+    *("normalizer", "report", "probes", "study_workers", "versions", "wiring", "racing_frames"),
+    *("cli_study", "figures", "sharding", "trying", "theory_loop", "exploiter_runs", "beginning"),
+    *("exploiters", "games", "from", "landscape", "accel", "memories", "rollout", "racing_view"),
+    *("racing_levels", "fuzz", "best_response", "level_buffer", "milestones", "ready_agents"),
+    *("trainer", "wiring_keys", "gym", "web_policy", "racing_collision", "resampling", "regret"),
+    *("web_rules", "conv_beta", "true_regret", "racing_properties", "cli", "evaluation", "report_page"),
+    *("cli_landscape", "chance", "cli_train", "cli_crossplay", "build", "study", "cli_report"),
+    *("checkpoint", "views", "observations", "cross_play", "racing_track", "estimates", "digests"),
 )
 
 # Linux lets a process have 65,530 pieces of memory. Compiled programs take several; one too many crashes it.
@@ -53,6 +57,12 @@ def room() -> Iterator[None]:
         gc.collect()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> object:
+    """As always, with room."""
+    return roomy(runner.pytest_runtest_protocol, item, nextitem)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files in the order in which they should start."""
     place = {f"test_{name}": number for number, name in enumerate(LONGEST)}
@@ -60,7 +70,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Modules stay for good, and traced programs leave little rubbish: look for it seldom."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 50)
+    """All modules are loaded."""
+    spare()
+    roomy_threads()
+    shared_contexts()

@@ -20,6 +20,7 @@ from maestro import __main__, cohort
 from maestro.cli import launch
 from maestro.runs import checkpoint, crew, metrics_log, summary, trainer
 from maestro.runs.trainer import Trainer
+from tracing import roomy, roomy_threads, shared_contexts, spare
 
 TOLD = os.environ
 
@@ -70,6 +71,9 @@ def die_at(number):
 
 def main():
     """The command line, with a short last comparison."""
+    spare()
+    roomy_threads()
+    shared_contexts()
     trainer.CHECKPOINT_SECONDS = float(TOLD.get("CHECKPOINT_SECONDS", trainer.CHECKPOINT_SECONDS))
     trainer.GRACE = float(TOLD.get("GRACE", trainer.GRACE))
     summary.LAST_LEVELS = 2
@@ -83,7 +87,7 @@ def main():
         metrics_log.LINES = ENDLESS["total_updates"] // int(TOLD["WINDOW"])
     if "DIES_AT" in TOLD:
         die_at(int(TOLD["DIES_AT"]))
-    sys.exit(__main__.main())
+    sys.exit(roomy(__main__.main))
 
 
 if __name__ == "__main__":

@@ -144,7 +144,7 @@ def full(buffers, numbers, best):
         levels=levels,
         digest=digest,
         score=jnp.zeros((count, slots)),
-        best_return=numbers + jnp.float32(best),
+        best_return=numbers + jnp.asarray(best, jnp.float32),
         size=jnp.full(count, slots),
     )
 
@@ -165,17 +165,17 @@ class Cycle(NamedTuple):
 
 
 @functools.cache
-def program(explores, updates, best, **settings):
+def program(explores, **settings):
     """One cycle of Algorithm 1, by `train.cycle` itself; what passes between its steps is looked at."""
 
-    def traced(offset, numbers, coplayer):
+    def traced(offset, numbers, coplayer, updates, best):
         exp = experiment(offset, **settings)
         state, seen = crafted(exp, numbers, best), {}
         plan = EXPLORE if explores else training_plan(exp)
         with pytest.MonkeyPatch.context() as patch:
             for module, name in ((curriculum, "ask"), (train, "rollout"), (ppo, "batch_of")):
                 patch.setattr(module, name, noting(seen, name, getattr(module, name)))
-            after, metrics = train.cycle(jax.random.key(5), exp, plan, state, coplayer, jnp.int32(updates))
+            after, metrics = train.cycle(jax.random.key(5), exp, plan, state, coplayer, updates)
         return Cycle(state, after, metrics, seen["ask"], seen["rollout"], seen.get("batch_of"))
 
     return jax.jit(traced, compiler_options=QUICK)
@@ -194,8 +194,9 @@ def noting(seen, name, real):
 def cycle(coplayer=1, offset=0, numbers=None, explores=False, updates=0, best=-jnp.inf, **settings):
     """What a cycle does to the crafted state."""
     numbers = None if numbers is None else jnp.int32(numbers)
-    run = program(explores, updates, best, **settings)
-    return jax.device_get(run(jnp.int32(offset), numbers, jnp.asarray(coplayer, jnp.int32)))
+    run = program(explores, **settings)
+    coplayer, updates, best = jnp.asarray(coplayer, jnp.int32), jnp.int32(updates), jnp.float32(best)
+    return jax.device_get(run(jnp.int32(offset), numbers, coplayer, updates, best))
 
 
 def equal(one, other):

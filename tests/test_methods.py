@@ -18,12 +18,7 @@ from probes import CountingAgent, Race, SmallAgent, experiment, record, start, w
 
 SEEDS, CYCLES, DRAWS = 2, 34, 4096
 BUFFERED = [name for name, method in METHODS.items() if method.levels is not Source.NEW]
-LONGER = (
-    "plr-pfsp",
-    "accel-sp",
-    "accel-fsp",
-    "accel-pfsp",
-)  # with the coin; the first is short under parallel
+LONGER = ("dr-pfsp", "plr-fsp", "plr-pfsp", "accel-sp", "accel-fsp", "accel-pfsp")  # with the coin
 ROWS = [pytest.param(name, "coin", marks=[pytest.mark.long] * (name in LONGER)) for name in METHODS]
 ROWS += [(name, "parallel") for name in ("plr-pfsp", "maestro")]
 
@@ -258,7 +253,7 @@ WHOLE_RUN = [makes_all_updates_then_rests, draws_coplayers_by_their_weights, rep
 @pytest.mark.parametrize(("method", "kind"), ROWS)
 def test_every_method_keeps_the_rules_in_every_cycle(method: str, kind: str) -> None:
     run = with_changes(method=method, schedule={"kind": kind}, curriculum={"exploration": 0.5})
-    agent = CountingAgent() if (method, kind) == ("maestro", "coin") else SmallAgent()  # is never cached
+    agent = CountingAgent() if method == "plr-sp" else SmallAgent()  # the first is never cached
     recording = recorded(run, Race(), agent, CYCLES)
     for rule in EVERY_CYCLE + WHOLE_RUN:
         rule(recording)

@@ -112,8 +112,9 @@ def talk_of(known, layout):
     return by_kind, [size for _, size, who in every if who == "everywhere"]
 
 
+@pytest.mark.long
 def test_seeds_on_several_devices_share_nothing_but_the_coin(outcome):
-    known = outcome("race")
+    known = outcome("race, seeds apart")
     assert known.talk["2x1/first"] == [["all-reduce", 4, "everywhere"]]
     assert "2x1/rollout" not in known.talk
 
@@ -138,9 +139,16 @@ def test_the_devices_of_a_seed_tell_each_other_what_the_documentation_lists(outc
     assert coin == [4] * (layout == "2x4")
 
 
-@pytest.mark.parametrize("layout, sequences", [("none", 8), ("2x1", 8), ("2x4", 2)])
-def test_the_form_of_the_lstm_is_that_for_a_devices_part_of_a_minibatch(outcome, layout, sequences):
-    assert outcome("race").talk[f"{layout}/again"] == [sequences]
+@pytest.mark.parametrize(
+    "case, layout, sequences",
+    [
+        ("race", "none", 8),
+        ("race", "2x4", 2),
+        pytest.param("race, seeds apart", "2x1", 8, marks=pytest.mark.long),
+    ],
+)
+def test_the_form_of_the_lstm_is_that_for_a_devices_part_of_a_minibatch(outcome, case, layout, sequences):
+    assert outcome(case).talk[f"{layout}/again"] == [sequences]
 
 
 @pytest.mark.long

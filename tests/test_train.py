@@ -1,5 +1,6 @@
 """Cohorts of seeds, warm-up, and what the options change."""
 
+import functools
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -87,9 +88,15 @@ def test_seeds_differ(two_seeds) -> None:
     assert not any(np.array_equal(a, b) for a, b in zip(*map(jax.tree.leaves, (first, second)), strict=True))
 
 
-def crafted(exp, members, fills):
+@functools.cache
+def fresh():
+    """A cohort of two before training: how co-players are drawn changes nothing of it."""
+    return start(experiment(), 0, 2)
+
+
+def crafted(members, fills):
     """A cohort of two whose members' buffers hold so many levels; `fills` [2, P]."""
-    state = start(exp, 0, 2)
+    state = fresh()
     teacher = state.seeds.curriculum
     population = teacher.population.replace(size=jnp.full(2, members))
     buffers = teacher.buffers.replace(size=jnp.array(fills), score=jnp.zeros_like(teacher.buffers.score))
@@ -109,14 +116,14 @@ def decisions(exp, runs):
 def test_no_seed_replays_until_every_seed_has_a_warm_buffer() -> None:
     exp = experiment(with_changes(method="maestro-r"))
     half = MEMBER_BUFFER // 2
-    assert not decisions(exp, crafted(exp, 2, [[0, half, 0, 0, 0], [0, half - 1, half - 1, 0, 0]])).any()
-    share = decisions(exp, crafted(exp, 2, [[0, half, 0, 0, 0], [0, 0, half, 0, 0]])).mean()
+    assert not decisions(exp, crafted(2, [[0, half, 0, 0, 0], [0, half - 1, half - 1, 0, 0]])).any()
+    share = decisions(exp, crafted(2, [[0, half, 0, 0, 0], [0, 0, half, 0, 0]])).mean()
     assert abs(share - 0.5) < 5 * 0.5 / DRAWS**0.5
 
 
 def test_a_single_run_replays_only_against_a_chosen_coplayer_whose_buffer_is_warm() -> None:
     exp = experiment(with_changes(method="maestro-r", curriculum={"replay_rate": 1.0}))
-    runs = crafted(exp, 2, [[0, MEMBER_BUFFER, 0, 0, 0]] * 2)
+    runs = crafted(2, [[0, MEMBER_BUFFER, 0, 0, 0]] * 2)
     runs = jax.tree.map(lambda x: x[:1], runs)
     keys = jax.random.split(jax.random.key(37), DRAWS)
     decide = jax.jit(jax.vmap(lambda k: cohort.replay_decision(k, exp, runs, k[None])))
@@ -131,12 +138,12 @@ def test_a_single_run_replays_only_against_a_chosen_coplayer_whose_buffer_is_war
 def test_a_buffer_of_someone_who_cannot_be_chosen_warms_nobody() -> None:
     exp = experiment(with_changes(method="maestro-r"))
     full = MEMBER_BUFFER
-    assert not decisions(exp, crafted(exp, 2, [[full, 0, 0, full, full]] * 2)).any()
+    assert not decisions(exp, crafted(2, [[full, 0, 0, full, full]] * 2)).any()
 
 
 def test_in_a_replay_cycle_a_seed_redraws_among_its_warm_members() -> None:
     exp = experiment(with_changes(method="maestro-r"))
-    run = jax.tree.map(lambda x: x[0], crafted(exp, 3, [[8, 8, 0, 8, 8]] * 2))
+    run = jax.tree.map(lambda x: x[0], crafted(3, [[8, 8, 0, 8, 8]] * 2))
     keys = jax.random.split(jax.random.key(29), DRAWS)
     plans = ((EXPLORE, [0, 1 / 3, 1 / 3, 1 / 3, 0]), (training_plan(exp), [0, 1 / 2, 0, 1 / 2, 0]))
     for plan, weights in plans:
@@ -149,7 +156,7 @@ def test_in_a_replay_cycle_a_seed_redraws_among_its_warm_members() -> None:
 def test_a_coplayer_for_each_worker_is_drawn_on_its_own_and_replays_only_if_warm(kind: str) -> None:
     changes = {"curriculum": {"coplayer_per": "worker"}, "schedule": {"kind": kind}}
     exp = experiment(with_changes(method="maestro-r", **changes))
-    run = jax.tree.map(lambda x: x[0], crafted(exp, 3, [[0, 8, 0, 8, 0]] * 2))
+    run = jax.tree.map(lambda x: x[0], crafted(3, [[0, 8, 0, 8, 0]] * 2))
     keys = jax.random.split(jax.random.key(31), DRAWS // WORKERS)
     slots = jax.jit(jax.vmap(lambda k: cohort.draw_coplayers(k, exp, run, training_plan(exp))))(keys)
     replay, new = slots[:, -WORKERS:], slots[:, :-WORKERS]

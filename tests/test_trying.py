@@ -1,5 +1,6 @@
 """New levels tried apart from replaying, and cold choices that redraw: who plays, and whose books change."""
 
+import functools
 from typing import Any
 
 import jax
@@ -15,9 +16,15 @@ WORKERS, FULL, DRAWS = 8, 8, 4096
 LIMIT = 2.5 / DRAWS**0.5  # five standard errors of any share are less
 
 
-def crafted(exp: Any, members: int, fills: list[int], best: list[float] | None = None) -> Any:
+@functools.cache
+def fresh() -> Any:
+    """One seed before training: who is drawn, and when, changes nothing of it."""
+    return jax.tree.map(lambda x: x[0], start(experiment(), 0, 1).seeds)
+
+
+def crafted(members: int, fills: list[int], best: list[float] | None = None) -> Any:
     """One seed whose members' buffers hold so many levels, of these highest scores."""
-    state = jax.tree.map(lambda x: x[0], start(exp, 0, 1).seeds)
+    state = fresh()
     known = state.curriculum
     table = np.zeros(known.buffers.score.shape, np.float32)
     if best is not None:
@@ -44,7 +51,7 @@ BEST = [0, 1.0, 3.0, 2.0, 0]
 
 def halves(changes: dict, kind: str = "parallel", plan: Any = None) -> tuple[np.ndarray, np.ndarray]:
     exp = experiment(with_changes(curriculum={**EQ2, **changes}, schedule={"kind": kind}))
-    slots = draws(exp, crafted(exp, 3, COLD, BEST), plan or training_plan(exp))
+    slots = draws(exp, crafted(3, COLD, BEST), plan or training_plan(exp))
     return (slots[:, :WORKERS], slots[:, WORKERS:]) if slots.ndim > 1 else (slots, slots)
 
 
@@ -66,7 +73,7 @@ def test_a_cold_choice_that_redraws_is_kept_by_the_half_that_tries_new_levels():
 
 def test_without_either_all_environments_of_a_cycle_have_one_coplayer():
     exp = experiment(with_changes(schedule={"kind": "parallel"}))
-    assert draws(exp, crafted(exp, 3, COLD, BEST), training_plan(exp), 4).shape == (4,)
+    assert draws(exp, crafted(3, COLD, BEST), training_plan(exp), 4).shape == (4,)
 
 
 @pytest.mark.parametrize("changes", [UNIFORM, REDRAW], ids=["uniform", "redraw"])
@@ -92,14 +99,14 @@ def test_a_coplayer_for_each_worker_is_drawn_uniformly_for_new_levels_on_its_own
 @pytest.mark.parametrize("changes", [UNIFORM, REDRAW], ids=["uniform", "redraw"])
 def test_before_anyone_has_joined_the_live_student_plays_both_halves(changes):
     exp = experiment(with_changes(curriculum=changes, schedule={"kind": "parallel"}))
-    state = crafted(exp, 0, [FULL, 0, 0, 0, 0])
+    state = crafted(0, [FULL, 0, 0, 0, 0])
     assert (draws(exp, state, training_plan(exp), 16) == 0).all()
 
 
 def decided(changes: dict, kind: str, fills: list[list[int]]) -> float:
     """The share of many decisions to replay, each with choices of its own; a row of fills for each seed."""
     exp = experiment(with_changes(curriculum={**EQ2, **changes}, schedule={"kind": kind}))
-    states = [crafted(exp, 3, row, BEST) for row in fills]
+    states = [crafted(3, row, BEST) for row in fills]
     seeds = jax.tree.map(lambda *x: jnp.stack(x), *states)
     keys = jax.random.split(jax.random.key(5), DRAWS)
 

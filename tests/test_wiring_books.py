@@ -17,8 +17,9 @@ from ledger import (
 EVEN = (("staleness", 1.0), ("member_buffer_size", 64))  # a large buffer in which all levels are alike
 
 
-@pytest.mark.parametrize("steps", [8, 10])
-@pytest.mark.parametrize("playlist", [2, 4])
+@pytest.mark.parametrize(
+    "steps, playlist", [(8, 4), (10, 4), (10, 2), pytest.param(8, 2, marks=pytest.mark.long)]
+)
 def test_the_clock_moves_by_the_levels_that_were_started(steps, playlist) -> None:
     """An episode that ends with the last step starts no other."""
     found = cycle(1, steps=steps, curriculum=(("playlist", playlist), *EVEN))

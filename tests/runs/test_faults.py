@@ -93,13 +93,24 @@ def test_one_request_stops_in_good_order_and_the_folder_is_free_again(tmp_path, 
     assert errors.endswith(f"stopped at update {status['updates']}; {again}")
     assert status["state"] == "stopped" and status["checkpoint"] == status["updates"] > 0
     assert (path / "lock").read_text().startswith(f"{process.pid} on ") and not lock.is_held(path)
+    assert restorable(path, LONG_RUN)
+
+
+@pytest.mark.long
+def test_a_stopped_run_goes_on_until_the_next_request_and_says_what_has_changed_meanwhile(tmp_path):
+    path = tmp_path / "run"
+    process = start(*new_run(path, LONG_RUN), GRACE="inf")
+    wait_for_updates(path, process)
+    process.terminate()
+    assert stopped(process)[0] == 143
     about = json.loads((path / "about.json").read_text())
     about["sessions"][-1]["versions"]["jax"] = "0.0.1"  # as if another one had been installed since
     (path / "about.json").write_text(json.dumps(about))
     process = start(*resumed(path), GRACE="inf")
-    wait_for_updates(path, process, status["updates"] + 1)
+    wait_for_updates(path, process, reached(path) + 1)
     process.send_signal(signal.SIGINT)
     out, errors = process.communicate(timeout=PATIENCE)
+    again = f"resume with: maestro resume {path} --game probes:RACE\n"
     assert process.returncode == 130 and errors.endswith(again)
     assert f"jax 0.0.1 -> {about['versions']['jax']}: what is trained from here on is not" in out
     assert restorable(path, LONG_RUN)

@@ -28,10 +28,10 @@ def practised():
     return games, practice.run(jax.random.key(1), plan, games, jnp.zeros(3, jnp.int32))
 
 
-@pytest.fixture(scope="module")
-def taught():
-    """The study of the page: 20 games, 20,000 steps."""
-    found = convergence.teachers(seed=0, count=20, steps=20_000)
+@pytest.fixture(scope="module", params=[8_000, pytest.param(20_000, marks=pytest.mark.long)])
+def taught(request):
+    """The study of the page: 20 games, 20,000 steps, or not so many."""
+    found = convergence.teachers(seed=0, count=20, steps=request.param)
     return {(one.view, one.name): one for one in found}
 
 
@@ -116,7 +116,7 @@ def test_no_student_is_better_than_the_exact_value(taught):
 
 
 def test_copies_of_a_mixed_student_do_not_suffice_and_exploiters_do():
-    found = convergence.populations(seed=0, count=4, steps=6_000)
+    found = convergence.populations(seed=0, count=4, steps=3_000)
     end = {(one.view, one.name): np.median(one.end) for one in found}
     for view in convergence.GROWING_VIEWS:
         assert max(end[view, EVERYONE], end[view, EXPLOITERS]) < 0.07

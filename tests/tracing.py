@@ -1,0 +1,50 @@
+"""How a process of the tests traces and lowers programs: with room, and without work that is not needed."""
+
+import gc
+import threading
+from contextlib import suppress
+
+PROGRAMS = 30  # in one context: each keeps what it was made of until the last is gone
+
+
+def roomy(function, *arguments):
+    """Call something with a megabyte ahead on Python's stack, which otherwise grows in pieces of 16 KiB.
+
+    Programs are traced in deep calls. Where a piece ends among them, another is mapped and given back at
+    each call: a hundred thousand times for one program.
+    """
+    return function(*arguments)
+
+
+# A piece is as large as a call asks for, rounded up to a power of two: one half here, one for what follows.
+roomy.__code__ = roomy.__code__.replace(co_stacksize=(1 << 17) + 1000)
+
+
+def roomy_threads():
+    """Let every thread that is started from here on have as much ahead."""
+    run = threading.Thread.run
+    threading.Thread.run = lambda thread: roomy(run, thread)
+
+
+def shared_contexts():
+    """Lower some programs in one context of MLIR: to make and drop one takes longer than a small program."""
+    with suppress(ImportError, AttributeError):  # it is JAX's own affair
+        from jax._src.interpreters import mlir
+
+        make, own = mlir.make_ir_context, threading.local()
+
+        def context():
+            own.left = getattr(own, "left", 0) or PROGRAMS
+            if own.left == PROGRAMS:
+                own.context = make()
+            own.left -= 1
+            return own.context
+
+        mlir.make_ir_context = context
+
+
+def spare():
+    """Modules stay for good, and traced programs leave little rubbish: look for it seldom."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 50)
