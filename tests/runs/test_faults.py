@@ -176,6 +176,7 @@ def test_two_requests_abort(tmp_path):
     path = tmp_path / "run"
     process = start(*new_run(path, LONG_RUN), HELD_AT="1", GRACE="inf")
     wait_until_held(path, process)
+    wait_for_updates(path, process)  # the chunk before is told of while this one is held
     process.send_signal(signal.SIGINT)
     assert any(ASKED.strip() in line for line in process.stderr)
     process.send_signal(signal.SIGTERM)
