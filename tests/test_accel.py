@@ -33,7 +33,7 @@ def test_a_share_of_the_new_levels_are_edits_of_what_was_served_and_the_generato
 ):
     changes = {"edit_share": share, "edits": 3}
     exp = experiment(with_changes(method="maestro-accel", curriculum=changes))
-    state = crafted(exp, 1, [0, 0, 0, 0, 0])
+    state = crafted(1, [0, 0, 0, 0, 0], exp=exp)
     numbers = [0, 10, 20, 30, 40, 5, 15, 25]
     generated = asked(exp, state, 0).levels.number[0]
     found = asked(exp, with_parents(state, numbers), 0).levels.number[0]
@@ -41,19 +41,19 @@ def test_a_share_of_the_new_levels_are_edits_of_what_was_served_and_the_generato
     away = (found - np.array(numbers))[:children] % LEVELS
     assert ((away >= 1) & (away <= 3)).all()  # the game's own edits, of three changes
     plain = experiment(with_changes(method="maestro", curriculum=changes))
-    np.testing.assert_array_equal(asked(plain, crafted(plain, 1, [0] * 5), 0).levels.number[0], generated)
+    np.testing.assert_array_equal(asked(plain, crafted(1, [0] * 5, exp=plain), 0).levels.number[0], generated)
 
 
 def test_edits_are_drawn_anew_in_every_cycle_and_for_every_worker():
     exp = experiment(with_changes(method="accel-fsp", curriculum={"edit_share": 1.0, "edits": 40}))
-    state = with_parents(crafted(exp, 1, [0]), [7] * WORKERS)
+    state = with_parents(crafted(1, [0], exp=exp), [7] * WORKERS)
     one, other = (asked(exp, state, seed).levels.number[0] for seed in (0, 1))
     assert len(set(one)) > 4 and (one != other).any()
 
 
 def test_under_parallel_children_stand_beside_replayed_levels_and_are_kept_for_all_their_games():
     exp = experiment(with_changes(method="maestro-accel", schedule={"kind": "parallel"}))
-    state = with_parents(crafted(exp, 1, [0, 8, 0, 0, 0]), [11] * WORKERS)
+    state = with_parents(crafted(1, [0, 8, 0, 0, 0], exp=exp), [11] * WORKERS)
     task = asked(exp, state, 0, replay=True)
     new = task.levels.number[:, :WORKERS]
     assert (new == new[:1]).all() and task.replayed == WORKERS

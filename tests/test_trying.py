@@ -16,15 +16,20 @@ WORKERS, FULL, DRAWS = 8, 8, 4096
 LIMIT = 2.5 / DRAWS**0.5  # five standard errors of any share are less
 
 
+def first(exp: Any) -> Any:
+    """One seed before training."""
+    return jax.tree.map(lambda x: x[0], start(exp, 0, 1).seeds)
+
+
 @functools.cache
 def fresh() -> Any:
-    """One seed before training: who is drawn, and when, changes nothing of it."""
-    return jax.tree.map(lambda x: x[0], start(experiment(), 0, 1).seeds)
+    """The same for all who differ only in who is drawn, and when."""
+    return first(experiment())
 
 
-def crafted(members: int, fills: list[int], best: list[float] | None = None) -> Any:
+def crafted(members: int, fills: list[int], best: list[float] | None = None, exp: Any = None) -> Any:
     """One seed whose members' buffers hold so many levels, of these highest scores."""
-    state = fresh()
+    state = fresh() if exp is None else first(exp)
     known = state.curriculum
     table = np.zeros(known.buffers.score.shape, np.float32)
     if best is not None:

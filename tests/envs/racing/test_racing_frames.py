@@ -112,7 +112,7 @@ def same(mine, end, nearby, free):
 
 
 def test_a_decision_is_that_of_the_portable_form(by_kernel, portable):
-    env, games = Racing(), situations(220, 3)
+    env, games = Racing(), situations(300, 3)
     mine, end = by_kernel(env, *games), portable(env, *games)
     same(mine, end, [portable(env, *blurred(games, seed)) for seed in range(6)], apart(games))
     level, before = games[:2]
