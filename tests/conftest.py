@@ -19,7 +19,7 @@ import pytest
 from _pytest import runner
 from jaxtyping import install_import_hook
 
-from tracing import roomy, roomy_threads, shared_contexts, spare
+from tracing import roomy, roomy_threads, spare
 
 install_import_hook("maestro", "beartype.beartype")
 
@@ -73,4 +73,3 @@ def pytest_collection_finish() -> None:
     """All modules are loaded."""
     spare()
     roomy_threads()
-    shared_contexts()

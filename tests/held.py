@@ -20,7 +20,7 @@ from maestro import __main__, cohort
 from maestro.cli import launch
 from maestro.runs import checkpoint, crew, metrics_log, summary, trainer
 from maestro.runs.trainer import Trainer
-from tracing import roomy, roomy_threads, shared_contexts, spare
+from tracing import roomy, roomy_threads, spare
 
 TOLD = os.environ
 
@@ -73,7 +73,6 @@ def main():
     """The command line, with a short last comparison."""
     spare()
     roomy_threads()
-    shared_contexts()
     trainer.CHECKPOINT_SECONDS = float(TOLD.get("CHECKPOINT_SECONDS", trainer.CHECKPOINT_SECONDS))
     trainer.GRACE = float(TOLD.get("GRACE", trainer.GRACE))
     summary.LAST_LEVELS = 2

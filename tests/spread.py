@@ -21,7 +21,7 @@ from maestro.games.lasertag import GAME
 from maestro.runs import build
 from maestro.sharding import Layout
 from maestro.train import EXPLORE
-from tracing import roomy, shared_contexts, spare
+from tracing import roomy, spare
 
 LENGTH = 4  # cycles in a chunk
 PPO = {"workers": 16, "minibatches": 2}
@@ -186,7 +186,6 @@ def plain(leaf):
 def main(case, file):
     """Write everything that the layouts of a case come to."""
     spare()
-    shared_contexts()
     make, seeds, layouts, learns = CASES[case]
     lstm.choose = chosen
     exp, arrays, told = make(), {}, {}

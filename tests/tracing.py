@@ -1,10 +1,7 @@
-"""How a process of the tests traces and lowers programs: with room, and without work that is not needed."""
+"""How a process of the tests traces programs: with room on its stack, and seldom looking for rubbish."""
 
 import gc
 import threading
-from contextlib import suppress
-
-PROGRAMS = 30  # in one context: each keeps what it was made of until the last is gone
 
 
 def roomy(function, *arguments):
@@ -24,23 +21,6 @@ def roomy_threads():
     """Let every thread that is started from here on have as much ahead."""
     run = threading.Thread.run
     threading.Thread.run = lambda thread: roomy(run, thread)
-
-
-def shared_contexts():
-    """Lower some programs in one context of MLIR: to make and drop one takes longer than a small program."""
-    with suppress(ImportError, AttributeError):  # it is JAX's own affair
-        from jax._src.interpreters import mlir
-
-        make, own = mlir.make_ir_context, threading.local()
-
-        def context():
-            own.left = getattr(own, "left", 0) or PROGRAMS
-            if own.left == PROGRAMS:
-                own.context = make()
-            own.left -= 1
-            return own.context
-
-        mlir.make_ir_context = context
 
 
 def spare():
