@@ -3,7 +3,6 @@
 python docs/scripts/regret_picture.py runs/regret_test
 """
 
-import json
 import sys
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-import numpy as np
+from regret_tables import responses
 
 from maestro.evaluation import round_robin, table
 
@@ -26,22 +25,12 @@ def won(study):
     return dict(zip(cube.methods, round_robin.round_robin(cube), strict=True))
 
 
-def gains(study):
-    """{cohort: [seeds]}: how much more a best response to each student earns than the student itself."""
-    found = {}
-    for path in (study / "exploit").glob("*.json"):
-        (one,) = json.loads(path.read_text())["exploitability"].values()
-        kinds = ("response", "agent_against_itself")
-        found[path.stem] = np.subtract(*(one[kind]["return_by_seed"] for kind in kinds))
-    return found
-
-
 def main():
     study = Path(sys.argv[1])
-    returns, gained = won(study), gains(study)
+    returns, answered = won(study), responses(study)
     figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
     for name, color in COLORS.items():
-        axes.scatter(returns[name], gained[name], color=color, label=name, s=45, alpha=0.85, linewidths=0)
+        axes.scatter(returns[name], answered[name][1], color=color, label=name, s=45, alpha=0.85, lw=0)
     axes.set_xlabel("mean return against the other cohorts, 13 test levels")
     axes.set_ylabel("gain of a best response to it")
     axes.axhline(0, color="0.7", lw=0.8, zorder=0)

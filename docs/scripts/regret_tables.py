@@ -2,6 +2,10 @@
 
 python docs/scripts/regret_tables.py runs/regret
 python docs/scripts/regret_tables.py --fresh runs/regret_test   # those of ten fresh seeds
+
+Beside what `maestro study` writes, the folders hold a table of `maestro evaluate` against `hunter`, as
+hunter/table.csv, and with `--fresh` exploit/COHORT.json, each what `maestro evaluate RUN --exploit N --json`
+has said.
 """
 
 import json
@@ -112,17 +116,24 @@ def differences(study):
     return lines(*rows)
 
 
-def exploited(folder):
-    """What best responses to each student gain: outputs of `maestro evaluate RUN --exploit N --json`."""
-    rows = [["cohort", "gain", "95 % interval", "won / drawn / lost", "gain, student by student"]]
-    for path in sorted(folder.glob("*.json")):
+def responses(study):
+    """{cohort: (what was told of its best responses, the gain of each)}."""
+    found = {}
+    for path in sorted((study / "exploit").glob("*.json")):
         (one,) = json.loads(path.read_text())["exploitability"].values()
-        response, itself = one["response"], one["agent_against_itself"]
-        each = np.subtract(response["return_by_seed"], itself["return_by_seed"])
+        earned = [one[who]["return_by_seed"] for who in ("response", "agent_against_itself")]
+        found[path.stem] = one, np.subtract(*earned)
+    return found
+
+
+def exploited(study):
+    """What best responses to each student gain."""
+    rows = [["cohort", "gain", "95 % interval", "won / drawn / lost", "gain, student by student"]]
+    for name, (one, each) in responses(study).items():
         shown = " ".join(number(x)[:-1] for x in np.sort(each))
-        parts = shares(response[kind] for kind in ("won", "drawn", "lost"))
+        parts = shares(one["response"][kind] for kind in ("won", "drawn", "lost"))
         ends = " to ".join(number(end) for end in one["gain_95"])
-        rows.append([f"`{path.stem}`", number(one["gain"]), ends, parts, shown])
+        rows.append([f"`{name}`", number(one["gain"]), ends, parts, shown])
     return lines(rows[0], *sorted(rows[1:], key=lambda row: float(row[1])))
 
 
@@ -147,7 +158,7 @@ def of_fresh(study, runs):
         "fresh round robin": standings(games_of(study, "generated-64")),
         "test round robin": standings(games_of(study, "test")),
         "differences": differences(study),
-        "exploitability": exploited(study / "exploit"),
+        "exploitability": exploited(study),
         "fresh hunter": scripted(table.read(study / "hunter" / "table.csv")),
         "fresh scripted": scripted(table.read(study / "evaluate" / "validation" / "games" / "table.csv")),
         "test hunter": scripted(table.read(study / "evaluate" / "test" / "games" / "table.csv")),
