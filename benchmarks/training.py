@@ -26,7 +26,7 @@ import phases
 from maestro import cohort
 from maestro.config import RunConfig, ScheduleConfig
 from maestro.games.lasertag import GAME
-from maestro.runs import build, place, trainer
+from maestro.runs import build, place
 from maestro.train import Experiment
 
 PAPER = GAME.presets["paper"]
@@ -77,7 +77,7 @@ def cycle_seconds(chunk: Any, state: Any) -> tuple[list[float], Any]:
         seconds = (time.perf_counter() - began) / cycles
         if int(state.updates) - before == cycles:
             found.append(seconds)
-            cycles = cycles if len(found) > 1 else trainer.fitting(seconds)
+            cycles = cycles if len(found) > 1 else cohort.fitting(seconds)
     return sorted(found[1:]), state
 
 

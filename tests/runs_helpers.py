@@ -104,7 +104,7 @@ def quick_start(config):
 @seedless
 def quick_chunk(config):
     """The compiled chunk of a configuration, for every trainer of it in this process."""
-    steps = jax.jit(functools.partial(cohort.train_steps, experiment(config), trainer.LENGTH))
+    steps = jax.jit(functools.partial(cohort.train_steps, experiment(config), cohort.LENGTH))
     return steps.lower(like(config), jnp.int32(0), jnp.int32(0)).compile(QUICK)
 
 

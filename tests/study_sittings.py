@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from maestro import cohort, games
 from maestro.cli import launch
 from maestro.cli.sitting import Sitting
-from maestro.runs import summary, trainer
+from maestro.runs import summary
 from maestro.runs.trainer import Trainer
 from probes import QUICK
 from study_helpers import GAME, study
@@ -37,7 +37,7 @@ class QuickTrainer(Trainer):
         return jax.jit(self.initial, compiler_options=QUICK)()
 
     def compile(self):
-        steps = jax.jit(lambda *x: cohort.train_steps(self.experiment, trainer.LENGTH, *x))
+        steps = jax.jit(lambda *x: cohort.train_steps(self.experiment, cohort.LENGTH, *x))
         if self.config.method not in PROGRAMS:
             nothing = jnp.int32(0)
             PROGRAMS[self.config.method] = steps.lower(self.state, nothing, nothing).compile(QUICK)

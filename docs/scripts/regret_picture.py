@@ -1,6 +1,7 @@
-"""Draw docs/images/regret/exploited.png: what each student wins, and what a best response wins against it.
+"""Draw the pictures of docs/regret_study.md that are made of many cohorts.
 
-python docs/scripts/regret_picture.py runs/regret_test
+python docs/scripts/regret_picture.py runs/regret_test     # exploited.png: what students win and lose
+python docs/scripts/regret_picture.py --true runs/regret   # true.png: estimated and true regret of levels
 """
 
 import sys
@@ -10,11 +11,11 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from regret_tables import responses
+from regret_tables import responses, surveys
 
 from maestro.evaluation import round_robin, table
 
-OUT = Path(__file__).parent.parent / "images" / "regret" / "exploited.png"
+OUT = Path(__file__).parent.parent / "images" / "regret"
 COLORS = {"maestro": "C3", "learnability": "C0", "accel-pfsp": "C1", "plr-pfsp": "C2"}
 
 
@@ -25,8 +26,8 @@ def won(study):
     return dict(zip(cube.methods, round_robin.round_robin(cube), strict=True))
 
 
-def main():
-    study = Path(sys.argv[1])
+def exploited(study):
+    """Each student: its returns, and the gain of a best response to it."""
     returns, answered = won(study), responses(study)
     figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
     for name, color in COLORS.items():
@@ -37,7 +38,39 @@ def main():
     axes.axvline(0, color="0.7", lw=0.8, zorder=0)
     axes.legend(frameon=False, loc="lower left")
     axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(OUT, dpi=140)
+    figure.savefig(OUT / "exploited.png", dpi=140)
+
+
+KINDS = {
+    "top": ("C3", "highest estimates"),
+    "middle": ("C0", "around the median"),
+    "random": ("0.5", "at random"),
+}
+
+
+def estimates(study):
+    """Each level of each cohort: the stored estimate, and the regret that a best response shows."""
+    found = surveys(study)
+    figure, axes = plt.subplots(2, 5, figsize=(12, 5), layout="constrained", sharey=True)
+    for panel, (name, one) in zip(axes.flat, found.items(), strict=True):
+        for kind, (color, label) in KINDS.items():
+            rows = [row for row in one["levels"] if row["kind"] == kind]
+            stored = [row["estimates"]["stored"] for row in rows]
+            true = [row["true_regret"] for row in rows]
+            panel.scatter(stored, true, color=color, label=label, s=14, alpha=0.6, lw=0)
+        panel.set_title(f"{name} ({one['score']})", fontsize=10)
+        panel.axhline(0, color="0.7", lw=0.8, zorder=0)
+        panel.spines[["top", "right"]].set_visible(False)
+    figure.supxlabel("stored estimate, in units of the score")
+    figure.supylabel("true regret")
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
+    figure.savefig(OUT / "true.png", dpi=120)
+
+
+def main():
+    draw = estimates if sys.argv[1] == "--true" else exploited
+    draw(Path(sys.argv[-1]))
 
 
 if __name__ == "__main__":

@@ -2,10 +2,11 @@
 
 python docs/scripts/regret_tables.py runs/regret
 python docs/scripts/regret_tables.py --fresh runs/regret_test   # those of ten fresh seeds
+python docs/scripts/regret_tables.py --true runs/regret         # of best responses to the pieces
 
 Beside what `maestro study` writes, the folders hold a table of `maestro evaluate` against `hunter`, as
-hunter/table.csv, and with `--fresh` exploit/COHORT.json, each what `maestro evaluate RUN --exploit N --json`
-has said.
+hunter/table.csv, and with `--fresh` and `--true` exploit/COHORT.json, each what `maestro evaluate RUN
+--exploit N --json` has said; with `--true` also true/COHORT.json of `maestro landscape --true RUN --json`.
 """
 
 import json
@@ -19,12 +20,14 @@ from study_tables import lines, number, shares, told
 from maestro.analysis.curves import logged, records
 from maestro.analysis.standings import against
 from maestro.evaluation import comparison, round_robin, table
+from maestro.regret import SCORES
 from maestro.runs.folder import RunFolder
 
 study_tables.PAGE = PAGE = Path(__file__).parent.parent / "regret_study.md"
 study_tables.PLACE = study_tables.PLACE.replace("study_tables", "regret_tables")
 LENGTHS = (500, 1000)  # updates: the preset's own, and twice as many
 CHOSEN, OWN, OLD = "learnability", "maestro", 50  # updates after which a buffer should be half full
+TRUE = {"top": "true regret there", "middle": "around the median", "random": "at random"}
 SERVED = {
     "served score": "replayed.regret",
     "served games won": "replayed.won",
@@ -130,11 +133,44 @@ def exploited(study):
     """What best responses to each student gain."""
     rows = [["cohort", "gain", "95 % interval", "won / drawn / lost", "gain, student by student"]]
     for name, (one, each) in responses(study).items():
-        shown = " ".join(number(x)[:-1] for x in np.sort(each))
+        shown = " ".join(number(x, 2) for x in np.sort(each))
         parts = shares(one["response"][kind] for kind in ("won", "drawn", "lost"))
         ends = " to ".join(number(end) for end in one["gain_95"])
         rows.append([f"`{name}`", number(one["gain"]), ends, parts, shown])
     return lines(rows[0], *sorted(rows[1:], key=lambda row: float(row[1])))
+
+
+def surveys(study):
+    """{cohort: what was told of its true regret}; those whose stored levels were worth most come first."""
+    found = {path.stem: json.loads(path.read_text()) for path in sorted((study / "true").glob("*.json"))}
+    return dict(sorted(found.items(), key=lambda item: -item[1]["kinds"]["top"]["true_regret"]))
+
+
+def worth(study):
+    """True regret of the levels with the highest scores, around the median and at random."""
+    rows = [["cohort", "highest estimates", "student's return", *TRUE.values()]]
+    for name, one in surveys(study).items():
+        top = one["kinds"]["top"]
+        values = [(one["kinds"][kind]["true_regret"], *one["kinds"][kind]["true_regret_95"]) for kind in TRUE]
+        shown = [f"{top['stored']:.2f}".removeprefix("0"), number(top["student_return"], 2)]
+        rows.append([f"`{name}`", *shown, *(interval(*value) for value in values)])
+    return lines(*rows)
+
+
+def ranks(study):
+    """How the stored and the fresh estimates of each score go with true regret, over all levels of a seed."""
+    rows = [["cohort", "stored", *(f"`{name}`" for name in SCORES)]]
+    for name, one in surveys(study).items():
+        found = [one["rank_correlation"][score]["all"] for score in ("stored", *SCORES)]
+        cells = [interval(*(value[end] for end in ("value", "low_95", "high_95"))) for value in found]
+        rows.append([f"`{name}`", *cells])
+    return lines(*rows)
+
+
+def interval(*numbers):
+    """A value with the ends of its interval; bold where that leaves out 0."""
+    value, low, high = (number(x, 2) for x in numbers)
+    return f"**{value} ({low} to {high})**" if numbers[1] * numbers[2] > 0 else f"{value} ({low} to {high})"
 
 
 def games_of(study, name):
@@ -165,12 +201,23 @@ def of_fresh(study, runs):
     }
 
 
+def of_responses(study, runs):
+    """The tables of best responses to the pieces."""
+    return {
+        "true regret": worth(study),
+        "rank correlation": ranks(study),
+        "pieces exploited": exploited(study),
+    }
+
+
 def main():
-    fresh, study = sys.argv[1] == "--fresh", Path(sys.argv[-1])
+    kind, study = sys.argv[1], Path(sys.argv[-1])
     runs = sorted(path for path in (study / "runs").iterdir() if RunFolder(path).metrics.is_file())
-    found = (of_fresh if fresh else of_pieces)(study, runs)
+    found = MAKERS.get(kind, of_pieces)(study, runs)
     PAGE.write_text(study_tables.filled(PAGE.read_text(), found))
 
+
+MAKERS = {"--fresh": of_fresh, "--true": of_responses}
 
 if __name__ == "__main__":
     main()

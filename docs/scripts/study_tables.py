@@ -23,10 +23,10 @@ SPLITS = {"test": "test", "generated": "generated-64"}  # the cross-plays
 OWN, VARIANTS = "maestro", ("maestro-r", "maestro-p")
 
 
-def number(value):
+def number(value, digits=3):
     """+.138 for 0.1381; a zero has no sign."""
-    text = f"{value:+.3f}".replace("0.", ".", 1)
-    return ".000" if float(text) == 0 else text
+    text = f"{value:+.{digits}f}".replace("0.", ".", 1)
+    return text[1:] if float(text) == 0 else text
 
 
 def share(value):

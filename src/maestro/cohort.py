@@ -16,6 +16,9 @@ from maestro.metrics import Metrics
 from maestro.train import EXPLORE, Experiment, Plan, TrainState
 from maestro.trees import Leaf
 
+LENGTH = 32  # cycles in a compiled chunk, at most
+CHUNK_SECONDS = 2.0  # how long a chunk should take
+
 
 class Cohort(PyTreeNode):
     """Seeds that share the coin."""
@@ -133,3 +136,8 @@ def train_steps(
         return train_step(experiment, cohort, (number < cycles) & (cohort.updates < until))
 
     return jax.lax.scan(step, cohort, jnp.arange(length))
+
+
+def fitting(seconds: float) -> int:
+    """How many cycles of so many seconds make a chunk."""
+    return int(min(LENGTH, max(1, CHUNK_SECONDS / seconds)))

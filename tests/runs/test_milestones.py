@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from maestro import cli
+from maestro import cli, cohort
 from maestro.runs import milestones, trainer
 from maestro.runs.agent_file import AgentError
 from runs_helpers import KEPT, RACE, Killed, QuickTrainer, kept, micro, new_folder, newest
@@ -77,7 +77,7 @@ def test_chunks_end_where_copies_join(tmp_path):
 
 
 def test_a_run_killed_at_any_pause_keeps_the_same_files_byte_for_byte(whole, tmp_path, monkeypatch):
-    monkeypatch.setattr(trainer, "CHUNK_SECONDS", 0.0)  # one cycle
+    monkeypatch.setattr(cohort, "CHUNK_SECONDS", 0.0)  # one cycle
     folder = new_folder(tmp_path / "run", CONFIG)
     for killed_after in (0, 2, 3, 4, 6, 8):
         with pytest.raises(Killed):

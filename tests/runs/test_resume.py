@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from maestro import cohort
 from maestro.games.lasertag import GAME as LASERTAG
 from maestro.methods import METHODS
 from maestro.runs import checkpoints, metrics_log, trainer
@@ -49,10 +50,10 @@ SINGLE, FULL = 0.0, math.inf  # seconds that a chunk should take: one cycle, or 
 def test_a_killed_run_ends_as_one_that_was_not_however_long_the_chunks(tmp_path, monkeypatch, method):
     config = micro(method, evaluation={"times": 2 if method in EVALUATED else 0})
     monkeypatch.setattr(metrics_log, "LINES", 4)  # so that updates wait for the end of a window
-    monkeypatch.setattr(trainer, "CHUNK_SECONDS", FULL)
+    monkeypatch.setattr(cohort, "CHUNK_SECONDS", FULL)
     whole = new_folder(tmp_path / "whole", config)
     QuickTrainer(whole, config).run()
-    monkeypatch.setattr(trainer, "CHUNK_SECONDS", SINGLE)
+    monkeypatch.setattr(cohort, "CHUNK_SECONDS", SINGLE)
     broken = new_folder(tmp_path / "broken", config)
     for killed_after in (2, 4, 5):  # before a checkpoint, after an evaluation, and in between
         killed = QuickTrainer(broken, config, killed_after)
@@ -70,7 +71,7 @@ def test_a_killed_run_ends_as_one_that_was_not_however_long_the_chunks(tmp_path,
 def test_what_levels_remember_survives_a_kill(tmp_path, monkeypatch, score, memory):
     small = micro().curriculum
     config = micro(curriculum=replace(small, score=score), seeds=1)
-    monkeypatch.setattr(trainer, "CHUNK_SECONDS", SINGLE)
+    monkeypatch.setattr(cohort, "CHUNK_SECONDS", SINGLE)
     whole, broken = (new_folder(tmp_path / name, config) for name in ("whole", "broken"))
     QuickTrainer(whole, config).run()
     with pytest.raises(Killed):
@@ -110,7 +111,7 @@ class Mortal:
 @pytest.mark.long
 def test_dying_before_any_change_of_any_file_makes_no_difference(tmp_path, monkeypatch):
     config = micro("dr-fsp", {"total_updates": 2, "interval": 1}, seeds=1, evaluation={**KEPT, "times": 1})
-    monkeypatch.setattr(trainer, "CHUNK_SECONDS", SINGLE)
+    monkeypatch.setattr(cohort, "CHUNK_SECONDS", SINGLE)
     monkeypatch.setattr(trainer, "CHECKPOINT_SECONDS", math.inf)
     whole = new_folder(tmp_path / "whole", config)
     with monkeypatch.context() as patch:

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from maestro import level_buffer
+from maestro import cohort, level_buffer
 from maestro.envs.lasertag.game import LaserTag
 from maestro.runs import served, trainer
 from maestro.runs.folder import RunError, RunFolder
@@ -160,7 +160,7 @@ def is_killed(session):
 
 
 def test_a_run_killed_within_updates_keeps_the_same_files_byte_for_byte(whole, tmp_path, monkeypatch):
-    monkeypatch.setattr(trainer, "CHUNK_SECONDS", 0.0)  # one cycle
+    monkeypatch.setattr(cohort, "CHUNK_SECONDS", 0.0)  # one cycle
     monkeypatch.setattr(trainer, "CHECKPOINT_SECONDS", -1.0)  # after each
     folder, starts = new_folder(tmp_path / "run", whole[0]), set()
     while is_killed(session := KilledOften(folder, whole[0])):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ledger import equal
+from maestro import cohort
 from maestro.config import EvaluationConfig, PPOConfig, RunConfig, ScheduleConfig
 from maestro.evaluation.statistics import interval
-from maestro.runs import trainer as trainer_module
 from maestro.runs.folder import read_json
 from maestro.runs.trainer import (
     IN_VAIN,
@@ -52,7 +52,7 @@ def test_a_chunk_ends_at_an_evaluation_at_a_milestone_and_at_the_end(tmp_path) -
 def test_the_next_chunk_is_under_way_before_the_last_ones_metrics_are_read(tmp_path, monkeypatch) -> None:
     config = micro("dr-fsp", {"total_updates": 8, "interval": 3})  # evaluated at 4 and 8
     trainer = QuickTrainer(new_folder(tmp_path / "run", config), config)
-    monkeypatch.setattr(trainer_module, "CHUNK_SECONDS", 0.0)  # one cycle
+    monkeypatch.setattr(cohort, "CHUNK_SECONDS", 0.0)  # one cycle
     chunk, begun, logged = trainer.compile(), {at: Event() for at in range(9)}, []
 
     def noted(state, *limits):

@@ -18,8 +18,6 @@ from maestro.evaluation.statistics import finite_mean
 from maestro.exploiters import against
 from maestro.train import Experiment
 
-LENGTH = 32  # cycles in a compiled chunk, at most
-CHUNK_SECONDS = 2.0  # how long a chunk should take
 Start = Literal["agent", "scratch"]
 Report = Callable[[int, float | None], None]  # (updates so far, the mean return of the last chunk)
 Chunk = Callable[[Cohort, Array, Array], tuple[Cohort, Any]]  # (state, until, cycles) -> (state, metrics)
@@ -76,13 +74,13 @@ def trained_to_the_end(
     updates, curve, cycles = experiment.schedule.total_updates, [], 1
     limits = jnp.int32(updates), jnp.int32(0)
     if chunk is None:
-        chunk = jax.jit(partial(cohort.train_steps, experiment, LENGTH)).lower(state, *limits).compile()
+        steps = partial(cohort.train_steps, experiment, cohort.LENGTH)
+        chunk = jax.jit(steps).lower(state, *limits).compile()
     while (done := int(state.updates)) < updates:
         began = time.monotonic()
         state, metrics = jax.block_until_ready(chunk(state, limits[0], jnp.int32(cycles)))
         found = np.asarray(metrics.student_return, float)[: int(state.updates) - done]
-        per_cycle = (time.monotonic() - began) / len(found)
-        cycles = int(min(LENGTH, max(1, CHUNK_SECONDS / per_cycle)))
+        cycles = cohort.fitting((time.monotonic() - began) / len(found))
         curve.append(found)
         if report is not None:
             report(int(state.updates), finite_mean(found))

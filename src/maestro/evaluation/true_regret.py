@@ -93,7 +93,7 @@ class Responder:
         self.updates = updates
         self.first = jax.jit(lambda state, member: first_state(self.experiment, seed, state, member, start))
         self.chunk: Chunk = jax.jit(
-            lambda levels, *now: cohort.train_steps(on(self.experiment, levels), best_response.LENGTH, *now)
+            lambda levels, *now: cohort.train_steps(on(self.experiment, levels), cohort.LENGTH, *now)
         )
 
     @property

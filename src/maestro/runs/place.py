@@ -19,7 +19,6 @@ from maestro.runs.signals import FOR_EVER, Signals
 from maestro.sharding import Layout
 from maestro.train import Experiment
 
-LENGTH = 32  # cycles in a compiled chunk, at most
 UNTIL_NOTICED = 45.0  # seconds after which it is known that another process is gone
 PIECE = 2**26  # bytes that are broadcast at once
 
@@ -73,7 +72,7 @@ class Place:
 
 def compiled(layout: Layout | None, experiment: Experiment, state: Cohort) -> Any:
     """The program of a chunk."""
-    steps = partial(cohort.train_steps, experiment, LENGTH)
+    steps = partial(cohort.train_steps, experiment, cohort.LENGTH)
     return sharding.compiled(layout, steps, state, np.int32(0), np.int32(0))
 
 

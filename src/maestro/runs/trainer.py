@@ -27,13 +27,12 @@ from maestro.runs.crew import Gone
 from maestro.runs.evaluation_log import evaluation_points
 from maestro.runs.folder import RunFolder
 from maestro.runs.metrics_log import MetricsLog, Position, in_vain
-from maestro.runs.place import LENGTH, Place
+from maestro.runs.place import Place
 from maestro.runs.reporter import Reporter
 from maestro.runs.signals import FOR_EVER, GRACE, Interrupted, Signals
 from maestro.train import Experiment, TrainState
 
 ALONE = Place()
-CHUNK_SECONDS = 2.0  # how long a chunk should take
 CHECKPOINT_SECONDS = 60.0
 COMPILING = "compiling (once; the result is cached): usually one to three minutes, from the cache seconds"
 DROPPED = "the chunk in progress took too long and is dropped"
@@ -72,7 +71,7 @@ class Trainer:
         self.status: dict[str, Any] = {"total": config.schedule.total_updates}
         if config.schedule.exploiters != "none":
             self.status |= expected(config.schedule)
-        own, position = self.restored() or (self.start(), Position())
+        own, position = self.restored() or (jax.jit(self.initial)(), Position())
         self.state = own if place.layout is None else self.together(lambda: place.put(own))
         self.fetched: Cohort | None = own if place.layout else None  # the state, if it is known as a whole
         self.log = MetricsLog(folder.metrics, folder.evaluation, config.schedule.total_updates, position)
@@ -95,10 +94,6 @@ class Trainer:
     def initial(self) -> Cohort:
         """The state that the settings alone decide."""
         return cohort.init(self.experiment, self.config.seed, self.config.seeds)
-
-    def start(self) -> Cohort:
-        """The state before training."""
-        return jax.jit(self.initial)()
 
     def restored(self) -> tuple[Cohort, Position] | None:
         """Where the run goes on; None if from the first update, logs of a lost run being kept aside."""
@@ -170,7 +165,7 @@ class Trainer:
             before = int(self.state.cycles)
             self.state, metrics, seconds = self.interruptible(going, DROPPED, GRACE)
             self.fetched = None
-            cycles = fitting(seconds / max(1, int(self.state.cycles) - before))
+            cycles = cohort.fitting(seconds / max(1, int(self.state.cycles) - before))
             going = None if self.is_due else self.begin(chunk, cycles)
             self.report(jax.device_get(metrics), seconds)  # while the next is under way
             self.pause()
@@ -341,11 +336,6 @@ class Trainer:
             self.doing("the regret landscape")
             regret = self.interruptible(lambda: jax.device_get(self.landscape(state)))
         self.reporter.say(evaluation_log.add(self.log, self.config, self.updates, result, regret))
-
-
-def fitting(seconds: float) -> int:
-    """How many cycles of so many seconds make a chunk."""
-    return int(min(LENGTH, max(1, CHUNK_SECONDS / seconds)))
 
 
 def expected(schedule: ScheduleConfig) -> dict[str, Any]:

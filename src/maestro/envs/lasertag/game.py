@@ -138,8 +138,9 @@ class LaserTag:
 
     def problems(self) -> list[str]:
         """Settings that do not go together."""
-        wrong = f"min_size: {shown(self.min_size)} is above max_size, {shown(self.max_size)}"
-        return [wrong] if self.min_size > self.max_size else []
+        if self.min_size <= self.max_size:
+            return []
+        return [f"min_size: {shown(self.min_size)} is above max_size, {shown(self.max_size)}"]
 
     def sample_level(self, key: PRNGKeyArray) -> Level:
         """A random level of the generator."""
