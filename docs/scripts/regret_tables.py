@@ -207,6 +207,7 @@ def of_responses(study, runs):
         "true regret": worth(study),
         "rank correlation": ranks(study),
         "pieces exploited": exploited(study),
+        "last hunter": scripted(table.read(study / "hunter" / "table.csv")),
     }
 
 
