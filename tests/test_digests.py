@@ -24,9 +24,15 @@ def instructions() -> list[str]:
     return [platform.machine(), *sorted(flag for flag in flags if flag.startswith(("avx", "fma")))]
 
 
+def kind() -> int | None:
+    """Which kind of CPU this is of those that commit 2cdbdf0 has run on with this jax; None if another."""
+    known, own = GOLDEN["instructions"], instructions()
+    return known.index(own) if GOLDEN["jax"] == jax.__version__ and own in known else None
+
+
 def same_rounding() -> bool:
-    """Whether this machine and this jax are those of the golden."""
-    return GOLDEN["jax"] == jax.__version__ and GOLDEN["instructions"] == instructions()
+    """Whether this is the first of them, on which the old run of the other golden was made."""
+    return kind() == 0
 
 
 def plain(leaf: jax.Array) -> np.ndarray:
@@ -71,9 +77,9 @@ EXTRA = [row for row in GOLDEN["rows"] if "curriculum" in row]
 ROWS = [pytest.param(row, marks=[] if is_short(row) else pytest.mark.long) for row in GOLDEN["rows"]]
 
 
-@pytest.mark.skipif(not same_rounding(), reason="the golden is of another jax or another kind of CPU")
+@pytest.mark.skipif(kind() is None, reason="the golden is of another jax or another kind of CPU")
 @pytest.mark.parametrize("row", ROWS, ids=name)
 def test_the_state_after_20_cycles_is_what_it_was(row: dict) -> None:
     state = trained(row)
     assert int(state.updates) == row["updates"]
-    assert digest(state) == row["sha256"]
+    assert digest(state) == row["sha256"][kind()]
