@@ -9,6 +9,8 @@ from maestro.agents import lstm
 from maestro.agents.base import Agent
 from maestro.agents.conv_lstm import ConvLSTM
 from maestro.agents.encoders import Convolution
+from maestro.agents.lstm import kernel, one_step
+from maestro.agents.lstm.cell import cell, gates, project
 from maestro.agents.mlp import MLP
 from maestro.envs.base import Discrete, observation_shape
 from maestro.envs.lasertag.game import LaserTag
@@ -97,6 +99,37 @@ def test_the_network_is_an_agent_of_429830_parameters(params):
     assert count(params) == 429_830
     assert lasertag.GAME.presets["paper"].agent == AGENT
     assert AGENT.fitted(observation_shape(LaserTag()), LaserTag.action) == AGENT
+
+
+def by_products(x, h, c, w, b):
+    """What the kernel computes of one step, [N, B, ...], from its weights as it reads them."""
+    inputs = jnp.concatenate([jnp.pad(x, [(0, 0), (0, 0), (0, w.shape[-1] - x.shape[-1] - H)]), h], -1)
+    i, f, g, o = gates(jnp.einsum("nbk,ngk->nbg", inputs, w, precision="highest") + b[:, None])
+    c = f * c + i * g
+    return o * jnp.tanh(c), c
+
+
+def test_a_step_of_many_networks_and_games_is_one_call(monkeypatch):
+    calls = []
+    monkeypatch.setattr(one_step, "fits", lambda wx, wh: True)
+    monkeypatch.setattr(kernel, "launched", lambda *v: (calls.append(v[0].shape), by_products(*v))[1])
+    random = np.random.default_rng(0)
+    shapes = {"wx": (2, F, 4 * H), "wh": (2, H, 4 * H), "b": (2, 4 * H)}
+    params = {name: jnp.asarray(random.normal(size=shape), jnp.float32) for name, shape in shapes.items()}
+    x, h, c = (jnp.asarray(random.normal(size=(2, 7, B, size)), jnp.float32) for size in (F, H, H))
+    weights = jax.vmap(lstm.prepare)(params)
+    of_games = jax.vmap(lstm.step, (None, 0, 0, 0))
+    found = jax.vmap(of_games)(weights, x, h, c)
+    assert calls.pop() == (2, 7 * B, F)
+    turned = jax.vmap(jax.vmap(lstm.step), (None, 1, 1, 1), 1)(weights, x, h, c)
+    assert calls[-1] == (2, 7 * B, F)
+    for network in range(2):
+        own = {name: value[network] for name, value in params.items()}
+        z = project(x[network], own["wx"], own["b"])
+        expected = cell(z, h[network], c[network], own["wh"])
+        for ours in (found, turned):
+            for got, wanted in zip(ours, expected, strict=True):
+                np.testing.assert_allclose(got[network], wanted, atol=1e-5)
 
 
 @pytest.mark.parametrize("rows", [3, 5, 40])

@@ -114,3 +114,46 @@ def test_the_kernel_is_what_runs_here():
     assert lstm.choose(H, 128).name == "kernel"
     program = jax.jit(jax.vmap(lstm.lstm)).lower(*(inputs(1, 4, 8, 0.0)[name] for name in NAMES)).as_text()
     assert "maestro_lstm_forward" in program
+
+
+def step_inputs(networks: int, rows: int, features: int = F) -> tuple[dict, tuple]:
+    """Parameters of networks, and x, h, c of their rows."""
+    random = np.random.default_rng((networks, rows, features))
+    shapes = {"wx": (features, 4 * H), "wh": (H, 4 * H), "b": (4 * H,)}
+    params = {name: random.normal(size=(networks, *shape)) / 12 for name, shape in shapes.items()}
+    data = [random.normal(size=(networks, rows, size)) for size in (features, H, H)]
+    x, h, c = (jnp.asarray(value, jnp.float32) for value in data)
+    given = {name: jnp.asarray(value, jnp.float32) for name, value in params.items()}
+    return given, (jax.nn.relu(x), jnp.tanh(h).astype(jnp.bfloat16), c)
+
+
+STEPS = [(1, 1), (1, 8), (2, 64), (3, 7), (20, 64), (60, 64), (10, 1024), (1, 4099), (200, 65), (300, 2)]
+
+
+@pytest.mark.parametrize("features", [F, 64, 8])
+@pytest.mark.parametrize("networks, rows", STEPS)
+def test_one_step_computes_what_the_products_do(networks, rows, features, monkeypatch):
+    params, data = step_inputs(networks, rows, features)
+
+    def stepped(params: dict, data: tuple):
+        return lstm.step(lstm.prepare(params), *data)
+
+    found = jax.jit(jax.vmap(stepped))(params, data)
+    assert "maestro_lstm_step" in jax.jit(jax.vmap(stepped)).lower(params, data).as_text()
+    monkeypatch.setenv(form.VARIABLE, "portable")
+    other = jax.jit(jax.vmap(stepped))
+    assert "maestro_lstm_step" not in other.lower(params, data).as_text()
+    for ours, theirs in zip(found, other(params, data), strict=True):
+        ours, theirs = (np.asarray(y, np.float32) for y in (ours, theirs))
+        assert np.isfinite(ours).all()
+        assert np.abs(ours - theirs).max() <= 0.01 * np.abs(theirs).max()
+
+
+def test_games_of_one_network_are_rows_of_one_step():
+    params, data = step_inputs(3, 40)
+    weights = jax.vmap(lstm.prepare)(params)
+    whole = jax.jit(jax.vmap(lstm.step))(weights, *data)
+    one_by_one = jax.jit(jax.vmap(jax.vmap(lstm.step, (None, 0, 0, 0))))
+    for a, b in zip(whole, one_by_one(weights, *data), strict=True):
+        np.testing.assert_array_equal(np.asarray(a, np.float32), np.asarray(b, np.float32))
+    assert "tensor<3x40x256" in one_by_one.lower(weights, *data).as_text()

@@ -50,16 +50,13 @@ class Recurrent(ActorCritic):
         return zero.astype(lstm.operand_dtype()), zero
 
     def prepare(self, params: Params) -> Weights:
-        """The encoder as it computes fastest, and the LSTM's matrices in the dtype that products use."""
-        dtype, cell = lstm.operand_dtype(), params["lstm"]
-        matrices = {name: cell[name].astype(dtype) for name in ("wx", "wh")}
-        return {"encoder": self.encoder.prepare(params[self.part]), **matrices, "b": cell["b"]}
+        """The encoder and the LSTM as they compute fastest."""
+        return {"encoder": self.encoder.prepare(params[self.part]), "lstm": lstm.prepare(params["lstm"])}
 
     def step(self, weights: Weights, memory: Memory, obs: Obs) -> tuple[Memory, Array]:
         """One step of both networks' shared body."""
         x = self.encoder.encode(weights["encoder"], obs, memory[0].ndim - 1)
-        h, c = lstm.cell(lstm.project(x, weights["wx"], weights["b"]), memory[0], memory[1], weights["wh"])
-        h = h.astype(weights["wh"].dtype)  # rounded as in `unroll`
+        h, c = lstm.step(weights["lstm"], x, *memory)
         return (h, c), h.astype(jnp.float32)
 
     def features(self, memory: Memory) -> Array:

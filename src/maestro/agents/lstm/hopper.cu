@@ -4,14 +4,11 @@
 // through distributed shared memory; st.async counts the bytes into the receiver's mbarrier, so there is no
 // cluster barrier per step. Gates are interleaved: column 4*u+k of a pre-activation row is gate k (i, f, g,
 // o) of hidden unit u.
-#include <cuda_bf16.h>
-
+#include "mma.cuh"
 #include "native.h"
-typedef __nv_bfloat16 bf16;
+#include "step.cuh"
 
-constexpr int H = 256, G = 4 * H;            // hidden units, gate columns
-constexpr int C = 8, U = H / C, NT = 4 * U;  // CTAs per cluster, units per CTA, threads per CTA
-constexpr int NB = 8;                        // sequences per cluster
+constexpr int NB = 8;  // sequences per cluster
 
 __device__ __forceinline__ uint32_t
 smem(const void* p) {  // volatile: kept in a register, not recomputed in the loop
@@ -86,13 +83,6 @@ __device__ __forceinline__ void load_rows(uint32_t (&a)[K][4], const bf16* p0, c
     a[2 * k + 1][3] = y.w;
   }
 }
-__device__ __forceinline__ void mma(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
 // d[m] = (tile m of A) x B, B 8 columns wide: b points at this thread's first 16 bytes of it, the next ones
 // STEP elements apart.
 template <int STEP, int M, int K>
@@ -119,24 +109,6 @@ __device__ __forceinline__ void product(float (&d)[M][4], const uint32_t (&a)[M]
     }
 }
 
-__device__ __forceinline__ float exp2_(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-__device__ __forceinline__ float rcp(float x) {
-  float y;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-__device__ __forceinline__ float sigm(float x) { return rcp(1.f + exp2_(-1.4426950408889634f * x)); }
-__device__ __forceinline__ float tanh_(float x) {
-  return 1.f - 2.f * rcp(1.f + exp2_(2.8853900817779268f * x));
-}
-__device__ __forceinline__ uint32_t pack(float a, float b) {
-  __nv_bfloat162 v = __floats2bfloat162_rn(a, b);
-  return *(uint32_t*)&v;
-}
 __device__ __forceinline__ float2 unpack(uint32_t v) { return __bfloat1622float2(*(__nv_bfloat162*)&v); }
 __device__ __forceinline__ float4 quad(float4 v) { return v; }
 __device__ __forceinline__ float4 quad(uint2 v) {
@@ -416,3 +388,4 @@ static ffi::Error bwd(cudaStream_t st, Any acts, Any cs, Any keep, Any c0, Any w
 }
 MAESTRO_KERNEL(LstmForward, fwd, bind<5, 3>());
 MAESTRO_KERNEL(LstmBackward, bwd, bind<6, 3>());
+MAESTRO_KERNEL(LstmStep, step, bind<5, 2>());

@@ -1,6 +1,6 @@
-"""The recursion of an LSTM as one kernel for each direction, for Hopper GPUs: `hopper.cu`, through XLA.
+"""An LSTM on Hopper GPUs: the recursion as one kernel for each direction, and one step; `hopper.cu`, through XLA.
 
-It computes what `portable` does; its gates are kept in bfloat16 and not computed again.
+They compute what `portable` and `cell` do; in the recursion gates are kept in bfloat16, not computed again.
 """
 
 from pathlib import Path
@@ -13,8 +13,9 @@ from maestro.native import Library
 
 UNITS = 256  # the hidden size that it is written for
 SEQUENCES = 8  # a batch is a multiple of this
-FORWARD, BACKWARD = "maestro_lstm_forward", "maestro_lstm_backward"
-SYMBOLS = ((FORWARD, "LstmForward"), (BACKWARD, "LstmBackward"))
+ALIGNED, PIECE = 8, 32  # a step: the inputs are a multiple of the one, padded to one of the other
+FORWARD, BACKWARD, STEP = "maestro_lstm_forward", "maestro_lstm_backward", "maestro_lstm_step"
+SYMBOLS = ((FORWARD, "LstmForward"), (BACKWARD, "LstmBackward"), (STEP, "LstmStep"))
 LIBRARY = Library(Path(__file__).with_name("hopper.cu"), "90a", SYMBOLS)
 
 Shape = tuple[tuple[int, ...], jnp.dtype]
@@ -40,3 +41,36 @@ def backward(
     f32 = jnp.dtype(jnp.float32)
     kernel = call(BACKWARD, (gates.shape, w.dtype), (c0.shape, f32), (c0.shape, f32))
     return kernel(gates, cs, keep, c0, w, dhs.astype(w.dtype))
+
+
+def joined(wx: Array, wh: Array) -> Array:
+    """Both matrices as a step reads them: a row for each gate, the columns of x padded with zeros."""
+    padded = jnp.pad(wx, [(0, 0)] * (wx.ndim - 2) + [(0, -wx.shape[-2] % PIECE), (0, 0)])
+    return jnp.swapaxes(jnp.concatenate([padded, wh], axis=-2), -1, -2)
+
+
+def launched(x: Array, h: Array, c: Array, w: Array, b: Array) -> tuple[Array, Array]:
+    """`step` without its rule for `vmap`."""
+    return call(STEP, (h.shape, h.dtype), (c.shape, c.dtype))(x, h, c, w, b)
+
+
+@jax.custom_batching.custom_vmap
+def step(*values: Array) -> tuple[Array, Array]:
+    """(h, c) of N networks after one step: x [N, B, F], h and c [N, B, 256], w `joined`, b [N, 1024]."""
+    return launched(*values)
+
+
+@step.def_vmap
+def batched(size: int, mapped: list[bool], *values: Array) -> tuple[tuple[Array, ...], tuple[bool, bool]]:
+    """More networks where these differ, otherwise more rows of each: no weights are copied for a row."""
+    spread = [
+        y if is_mapped else jnp.broadcast_to(y, (size, *y.shape))
+        for y, is_mapped in zip(values, mapped, strict=True)
+    ]
+    if any(mapped[3:]):
+        found = step(*(y.reshape(-1, *y.shape[2:]) for y in spread))
+        return tuple(y.reshape(size, -1, *y.shape[1:]) for y in found), (True, True)
+    rows = [jnp.moveaxis(y, 0, 1).reshape(y.shape[1], -1, y.shape[-1]) for y in spread[:3]]
+    found = step(*rows, *values[3:])
+    apart = [y.reshape(len(y), size, -1, y.shape[-1]) for y in found]
+    return tuple(jnp.moveaxis(y, 1, 0) for y in apart), (True, True)
