@@ -1,5 +1,8 @@
 """The LaserTag network, its LSTM beside a plain one, and the network for observations of any form."""
 
+import itertools
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -102,27 +105,43 @@ def test_the_network_is_an_agent_of_429830_parameters(params):
 
 
 def by_products(x, h, c, w, b):
-    """What the kernel computes of one step, [N, B, ...], from its weights as it reads them."""
-    inputs = jnp.concatenate([jnp.pad(x, [(0, 0), (0, 0), (0, w.shape[-1] - x.shape[-1] - H)]), h], -1)
-    i, f, g, o = gates(jnp.einsum("nbk,ngk->nbg", inputs, w, precision="highest") + b[:, None])
+    """What the kernel computes of one step, [N, B, ...], from its weights as each of its threads reads them."""
+    networks, gates_, columns = w.shape
+    matrix, flat = np.zeros(w.shape, np.float32), np.asarray(w).reshape(networks, -1)
+    places = itertools.product(range(gates_ // 32), range(columns // 32), range(4), range(32), range(8))
+    for place, (of_8, piece, gate, lane, element) in enumerate(places):
+        unit, column = 8 * of_8 + lane // 4, 32 * piece + 8 * (lane % 4) + element
+        matrix[:, 4 * unit + gate, column] = flat[:, place]
+    room = columns - x.shape[-1] - h.shape[-1]
+    inputs = jnp.concatenate([jnp.pad(x, [(0, 0), (0, 0), (0, room)]), h], -1)
+    i, f, g, o = gates(jnp.einsum("nbk,ngk->nbg", inputs, matrix, precision="highest") + b[:, None])
     c = f * c + i * g
     return o * jnp.tanh(c), c
 
 
+def launched(calls: list, *values):
+    """In place of the kernel: only what is really called counts, not what is traced on the way."""
+
+    def run(*values):
+        calls.append(values[0].shape)
+        return tuple(np.asarray(y) for y in by_products(*values))
+
+    like = tuple(jax.ShapeDtypeStruct(y.shape, y.dtype) for y in values[1:3])
+    return jax.pure_callback(run, like, *values)
+
+
 def test_a_step_of_many_networks_and_games_is_one_call(monkeypatch):
-    calls = []
+    calls, units = [], 32
     monkeypatch.setattr(one_step, "fits", lambda wx, wh: True)
-    monkeypatch.setattr(kernel, "launched", lambda *v: (calls.append(v[0].shape), by_products(*v))[1])
     random = np.random.default_rng(0)
-    shapes = {"wx": (2, F, 4 * H), "wh": (2, H, 4 * H), "b": (2, 4 * H)}
+    shapes = {"wx": (2, F, 4 * units), "wh": (2, units, 4 * units), "b": (2, 4 * units)}
     params = {name: jnp.asarray(random.normal(size=shape), jnp.float32) for name, shape in shapes.items()}
-    x, h, c = (jnp.asarray(random.normal(size=(2, 7, B, size)), jnp.float32) for size in (F, H, H))
+    x, h, c = (jnp.asarray(random.normal(size=(2, 7, B, size)), jnp.float32) for size in (F, units, units))
     weights = jax.vmap(lstm.prepare)(params)
-    of_games = jax.vmap(lstm.step, (None, 0, 0, 0))
-    found = jax.vmap(of_games)(weights, x, h, c)
-    assert calls.pop() == (2, 7 * B, F)
+    monkeypatch.setattr(kernel, "launched", partial(launched, calls))
+    found = jax.vmap(jax.vmap(lstm.step, (None, 0, 0, 0)))(weights, x, h, c)
     turned = jax.vmap(jax.vmap(lstm.step), (None, 1, 1, 1), 1)(weights, x, h, c)
-    assert calls[-1] == (2, 7 * B, F)
+    assert set(calls) == {(2, 7 * B, F)}
     for network in range(2):
         own = {name: value[network] for name, value in params.items()}
         z = project(x[network], own["wx"], own["b"])

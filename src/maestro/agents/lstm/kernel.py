@@ -44,9 +44,16 @@ def backward(
 
 
 def joined(wx: Array, wh: Array) -> Array:
-    """Both matrices as a step reads them: a row for each gate, the columns of x padded with zeros."""
+    """Both matrices as one [..., 1024, K], the inputs padded with zeros, in the order in which `step` reads it.
+
+    That is: 8 units, 32 inputs, the gates of these, and of each unit 4 times 8 inputs.
+    """
     padded = jnp.pad(wx, [(0, 0)] * (wx.ndim - 2) + [(0, -wx.shape[-2] % PIECE), (0, 0)])
-    return jnp.swapaxes(jnp.concatenate([padded, wh], axis=-2), -1, -2)
+    w = jnp.concatenate([padded, wh], axis=-2)
+    lead, (columns, gates) = w.shape[:-2], w.shape[-2:]
+    apart = w.reshape(*lead, columns // PIECE, PIECE, gates // 32, 8, 4)  # piece, input, slice, unit, gate
+    apart = jnp.moveaxis(apart, (-5, -4, -3, -2, -1), (-4, -1, -5, -2, -3))
+    return apart.reshape(*lead, gates, columns)
 
 
 def launched(x: Array, h: Array, c: Array, w: Array, b: Array) -> tuple[Array, Array]:

@@ -17,29 +17,31 @@ __device__ __forceinline__ void copy_async(void* to, const void* from, bool ther
 // reads of 8 rows are free of bank conflicts.
 __host__ __device__ constexpr int stride_of(int columns) { return columns + (columns % 64 == 32 ? 0 : 32); }
 
-// x (N,B,F), h (N,B,H), c (N,B,H), w (N,4H,P+H), b (N,4H) -> next h and c; w's first P columns are those of x,
-// of which the ones from F on are not there: P is a multiple of 32.
+// x (N,B,F), h (N,B,H), c (N,B,H), w (N,4H,P+H), b (N,4H) -> next h and c. Of the columns of w the first P, a
+// multiple of 32, are those of x, padded with zeros from F on. Its elements lie as they are read: for each warp's
+// 8 units, each 32 columns and each gate, 8 columns for each thread.
 template <int TILES>
-__global__ void __launch_bounds__(NT, 2)
-    lstm_step(const bf16* x, const bf16* h, const float* c, const bf16* w, const float* b, bf16* hn, float* cn,
-              int B, int F, int P) {
-  constexpr int DEPTH = TILES < 8 ? 4 : 2;
+__global__ void __launch_bounds__(NT, 3)
+    lstm_step(const bf16* __restrict__ x, const bf16* __restrict__ h, const float* __restrict__ c,
+              const bf16* __restrict__ w, const float* __restrict__ b, bf16* __restrict__ hn,
+              float* __restrict__ cn, int B, int F, int P) {
+  constexpr int DEPTH = TILES < 8 ? 4 : 2, PAIR = TILES < 2 ? 1 : 2;
   extern __shared__ uint4 memory[];
   bf16* rows = (bf16*)memory;
   const int K = P + H, stride = stride_of(K), pieces = K / 32, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-  const int g = lane >> 2, j = lane & 3, u = U * blockIdx.x + 8 * warp + g, n0 = 8 * TILES * blockIdx.y;
+  const int g = lane >> 2, j = lane & 3, u = U * blockIdx.x + 8 * warp + g, n0 = 8 * TILES * blockIdx.y, left = B - n0;
   const size_t net = blockIdx.z, first = net * B + n0;
-  const bf16* wp = w + (net * G + 4 * u) * K + 8 * j;
+  const bf16* wp = w + (net * G + 4 * (u - g)) * K + 8 * lane;
   uint4 a[DEPTH][4];  // of each gate 8 columns
   auto fetch = [&](int k, uint4(&to)[4]) {
 #pragma unroll
-    for (int r = 0; r < 4; r++) to[r] = __ldg((const uint4*)(wp + (size_t)r * K + 32 * k));
+    for (int r = 0; r < 4; r++) to[r] = __ldg((const uint4*)(wp + 256 * (4 * k + r)));
   };
 #pragma unroll
   for (int d = 0; d < DEPTH; d++)
     if (d < pieces) fetch(d, a[d]);
   for (int row = warp; row < 8 * TILES; row += NT / 32) {
-    const bool there = n0 + row < B;
+    const bool there = row < left;
     const bf16 *xp = x + (there ? first + row : 0) * F, *hp = h + (there ? first + row : 0) * H;
     for (int i = 8 * lane; i < K; i += 256)
       copy_async(rows + row * stride + i, i < P ? xp + (i < F ? i : 0) : hp + i - P, there && (i >= P || i < F));
@@ -71,25 +73,32 @@ __global__ void __launch_bounds__(NT, 2)
       const uint32_t high[2][4] = {{v[0].z, v[1].z, v[0].w, v[1].w}, {v[2].z, v[3].z, v[2].w, v[3].w}};
       if (k + DEPTH < pieces) fetch(k + DEPTH, a[s]);
 #pragma unroll
-      for (int t = 0; t < TILES; t++) {
-        const uint4 y = *(const uint4*)(rows + (8 * t + g) * stride + 32 * k + 8 * j);
+      for (int t = 0; t < TILES; t += PAIR) {  // two tiles at once: four sums that do not wait for each other
+        if (8 * t >= left) break;
+        uint4 y[PAIR];
 #pragma unroll
-        for (int m = 0; m < 2; m++) mma(d[t][m], low[m], y.x, y.y);
+        for (int i = 0; i < PAIR; i++) y[i] = *(const uint4*)(rows + (8 * (t + i) + g) * stride + 32 * k + 8 * j);
 #pragma unroll
-        for (int m = 0; m < 2; m++) mma(d[t][m], high[m], y.z, y.w);
+        for (int i = 0; i < 2 * PAIR; i++) mma(d[t + i / 2][i % 2], low[i % 2], y[i / 2].x, y[i / 2].y);
+#pragma unroll
+        for (int i = 0; i < 2 * PAIR; i++) mma(d[t + i / 2][i % 2], high[i % 2], y[i / 2].z, y[i / 2].w);
       }
     }
   }
+  const size_t at = (first + 2 * j) * H + u;  // of the thread's first row; the next ones H further
+  float before[TILES][2];
+#pragma unroll
+  for (int t = 0; t < TILES; t++)
+#pragma unroll
+    for (int e = 0; e < 2; e++) before[t][e] = 8 * t + 2 * j + e < left ? c[at + (8 * t + e) * H] : 0.f;
 #pragma unroll
   for (int t = 0; t < TILES; t++)
 #pragma unroll
     for (int e = 0; e < 2; e++) {
-      const int n = 8 * t + 2 * j + e;
-      if (n0 + n >= B) continue;
-      const size_t at = (first + n) * H + u;
-      const float next = sigm(d[t][0][2 + e]) * c[at] + sigm(d[t][0][e]) * tanh_(d[t][1][e]);
-      cn[at] = next;
-      hn[at] = __float2bfloat16(sigm(d[t][1][2 + e]) * tanh_(next));
+      if (8 * t + 2 * j + e >= left) continue;
+      const float next = sigm(d[t][0][2 + e]) * before[t][e] + sigm(d[t][0][e]) * tanh_(d[t][1][e]);
+      cn[at + (8 * t + e) * H] = next;
+      hn[at + (8 * t + e) * H] = __float2bfloat16(sigm(d[t][1][2 + e]) * tanh_(next));
     }
 }
 
@@ -111,11 +120,10 @@ static ffi::Error step(cudaStream_t st, Any x, Any h, Any c, Any w, Any b, Out h
   const int N = d[0], B = d[1];
   if (h.dimensions().back() != H || d[2] % 8 || w.dimensions().back() % 32)
     return ffi::Error::InvalidArgument("lstm: one step needs 256 units, 8 n inputs and 32 n columns of weights");
-  constexpr int BUSY = 264;  // CTAs that keep an H200 busy: two on each processor
+  constexpr int BUSY = 264;  // CTAs that keep an H200 busy: two for each processor
   auto fits = [&](int tiles) {
     return B > 4 * tiles && (int64_t)N * C * ((B + 8 * tiles - 1) / (8 * tiles)) >= BUSY;
   };
-  if (fits(16)) return step_tiles<16>(st, x, h, c, w, b, hn, cn, N, B);
   if (fits(8)) return step_tiles<8>(st, x, h, c, w, b, hn, cn, N, B);
   if (fits(4)) return step_tiles<4>(st, x, h, c, w, b, hn, cn, N, B);
   return step_tiles<1>(st, x, h, c, w, b, hn, cn, N, B);
