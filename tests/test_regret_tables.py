@@ -69,6 +69,6 @@ def test_the_overview_is_of_the_tables_of_the_page_and_has_every_cohort_that_it_
     found, ranks = script.on_page(page, "overview"), script.on_page(page, "rank correlation")
     assert len(found) == 18 and found["`learn-plr`"]["gain"] == "-"
     for cohort, row in ranks.items():
-        assert found[cohort]["rank"] == row["stored"] + " c"
+        assert found[cohort]["true regret / rank"].endswith(f" / {row['stored']} c")
     hunter = script.on_page(page, "hunter")["`maestro`"]
     assert found["`maestro`"]["hunter"] == f"{hunter['return']} ({hunter['95 % interval']}) b"

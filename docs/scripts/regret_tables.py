@@ -261,19 +261,17 @@ def made(tables):
     return {name: make() for name, (source, make) in tables.items() if source.exists()}
 
 
-OVERVIEW = {  # head: (columns, {table: letter}), the first table that has the cohort counts
-    "largest share / least filled": (
-        ("largest share", "least filled"),
-        {"capture, 1000": "a", "fresh capture, 1000": "d"},
-    ),
-    "true regret": (("true regret there",), {"true regret": "c"}),
-    "rank": (("stored",), {"rank correlation": "c"}),
-    "ahead of `maestro`": (
-        ("ahead after 1000",),
-        {"round robin": "a", "combinations": "b", "fresh round robin": "d"},
-    ),
-    "hunter": (("return",), {"hunter": "b", "fresh hunter": "d", "last hunter": "c"}),
-    "gain": (("gain",), {"pieces exploited": "c", "exploitability": "d"}),
+SHARED = {"capture, 1000": "a", "fresh capture, 1000": "d"}
+GAMES = {"round robin": "a", "combinations": "b", "fresh round robin": "d"}
+OVERVIEW = {  # head: its parts (column, {table: letter}), of which the first table that has the cohort counts
+    "largest share / least filled": [("largest share", SHARED), ("least filled", SHARED)],
+    "true regret / rank": [
+        ("true regret there", {"true regret": "c"}),
+        ("stored", {"rank correlation": "c"}),
+    ],
+    "ahead of `maestro`": [("ahead after 1000", GAMES)],
+    "hunter": [("return", {"hunter": "b", "fresh hunter": "d", "last hunter": "c"})],
+    "gain": [("gain", {"pieces exploited": "c", "exploitability": "d"})],
 }
 
 
@@ -287,26 +285,24 @@ def on_page(page, name):
 
 def overview(page):
     """A row for each cohort that the page explains, of its own tables, each number with its letter."""
-    read = {name: on_page(page, name) for _, tables in OVERVIEW.values() for name in tables}
+    parts = [part for some in OVERVIEW.values() for part in some]
+    read = {name: on_page(page, name) for _, tables in parts for name in tables}
     explained = page.partition("## The cohorts")[2].partition("## Overview")[0]
     rows = [["cohort", *OVERVIEW]]
     for cohort in re.findall(r"^\| (`[a-z-]+`) \|", explained, re.MULTILINE):
-        found = [
-            [(read[name][cohort], letter) for name, letter in tables.items() if cohort in read[name]]
-            for _, tables in OVERVIEW.values()
-        ]
-        pairs = zip(OVERVIEW.values(), found, strict=True)
-        rows.append(
-            [cohort, *(with_letter(columns, *some[0]) if some else "-" for (columns, _), some in pairs)]
-        )
+        cells = [[first(read, cohort, *part) for part in some] for some in OVERVIEW.values()]
+        rows.append([cohort, *(" / ".join(some) if any(some) else "-" for some in cells)])
     return lines(*rows)
 
 
-def with_letter(columns, row, letter):
-    """A number, its interval where that stands in a column of its own, and where it is from."""
-    ends = f" ({row['95 % interval']})" if "95 % interval" in row else ""
-    shown = " / ".join(row[column] for column in columns)
-    return f"{shown}{ends} {letter}" if shown else "-"
+def first(read, cohort, column, tables):
+    """A number, its interval where that stands in a column of its own, and where it is from; or nothing."""
+    for name, letter in tables.items():
+        row = read[name].get(cohort)
+        if row:
+            ends = f" ({row['95 % interval']})" if "95 % interval" in row else ""
+            return f"{row[column]}{ends} {letter}" if row[column] else ""
+    return ""
 
 
 def main():
