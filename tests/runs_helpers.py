@@ -16,6 +16,7 @@ from maestro import cohort, toml
 from maestro.config import EvaluationConfig
 from maestro.evaluation.opponents import Evaluation, seed_keys
 from maestro.games import Game
+from maestro.methods import METHODS
 from maestro.runs import agent_file, build, checkpoint, checkpoints, folder, trainer
 from maestro.runs.signals import Signals
 from maestro.runs.trainer import Trainer
@@ -67,7 +68,9 @@ def micro(method="maestro", schedule=None, game=RACE, **changes):
         schedule={"total_updates": 8, "interval": 3, **(schedule or {})},
         evaluation=EvaluationConfig(2, 2, ("first",), keep_students=False, keep_levels=0),
     )
-    return probes.with_changes(small, **changes)
+    own = METHODS[method].score
+    small = probes.with_changes(small, **changes)
+    return probes.with_changes(small, curriculum={"score": own}) if own else small
 
 
 def once(make):

@@ -329,9 +329,10 @@ def in_order(schedule, alone):
 
 def consistent(config):
     """The same configuration, its pairs made to go together."""
-    ppo, schedule, teacher = config.ppo, config.schedule, config.curriculum
+    ppo, schedule = config.ppo, config.schedule
     low, high = sorted((config.environment.min_size, config.environment.max_size))
     method = METHODS[config.method]
+    teacher = replace(config.curriculum, score=method.score or config.curriculum.score)
     alone = method.coplayer is self_play
     compares = method.coplayer is highest_regret
     level = "" if method.edits else config.level

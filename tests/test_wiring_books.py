@@ -12,6 +12,7 @@ from ledger import (
     VALUE,
     WORKERS,
     cycle,
+    equal,
 )
 
 EVEN = (("staleness", 1.0), ("member_buffer_size", 64))  # a large buffer in which all levels are alike
@@ -102,6 +103,15 @@ def test_what_is_remembered_of_a_level_is_of_all_its_finished_episodes(score) ->
         np.testing.assert_array_equal(memory.results, games * outcomes)
         np.testing.assert_array_equal(memory.squares, games * outcomes**2)
         np.testing.assert_array_equal(memory.count, games)
+
+
+def test_a_methods_own_score_is_what_is_stored_and_remembered() -> None:
+    """With the settings' score left at `max_mc`, all is as with `maestro` and that score in the settings."""
+    own = cycle(EACH, method="maestro-l", curriculum=(("coplayer_per", "worker"),))
+    named = cycle(EACH, curriculum=(("score", "learnability"), ("coplayer_per", "worker")))
+    assert equal(own.buffers, named.buffers)
+    assert own.metrics.replayed.regret == named.metrics.replayed.regret
+    assert (own.buffers.memory.count > 1).any()
 
 
 @pytest.mark.parametrize("num_levels", [None, 1], ids=["generated levels", "one level"])

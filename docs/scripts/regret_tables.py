@@ -4,13 +4,23 @@ python docs/scripts/regret_tables.py runs/regret
 python docs/scripts/regret_tables.py --fresh runs/regret_test   # those of ten fresh seeds
 python docs/scripts/regret_tables.py --true runs/regret         # of best responses to the pieces
 
-Beside what `maestro study` writes, the folders hold a table of `maestro evaluate` against `hunter`, as
-hunter/table.csv, and with `--fresh` and `--true` exploit/COHORT.json, each what `maestro evaluate RUN
---exploit N --json` has said; with `--true` also true/COHORT.json of `maestro landscape --true RUN --json`.
+A table whose source is missing stays as it is, and is named. Sources, below the folder:
+
+runs/COHORT                       the cohorts, by `maestro study` or `maestro train`
+crossplay/generated-64/table.csv  `maestro study`
+crossplay/test/table.csv          `maestro study`, with `--fresh`
+crossplay/ten/table.csv           `maestro crossplay` of the ten cohorts of the table "combinations"
+evaluate/SPLIT/games/table.csv    `maestro study`; of regret_test also `maestro evaluate --split validation`
+hunter/table.csv                  `maestro evaluate RUNS --levels generated:64 --against hunter`
+exploit/exploit.json              `maestro study`: a list, a part for each student; or in its place
+exploit/COHORT.json               `maestro evaluate RUN --exploit N --json`
+true/COHORT.json                  `maestro landscape --true RUN --json`, with `--true`
 """
 
 import json
+import re
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +30,7 @@ from study_tables import lines, number, shares, told
 from maestro.analysis.curves import logged, records
 from maestro.analysis.standings import against
 from maestro.evaluation import comparison, round_robin, table
+from maestro.evaluation.resampling import student_interval
 from maestro.regret import SCORES
 from maestro.runs.folder import RunFolder
 
@@ -37,7 +48,8 @@ SERVED = {
 
 
 def chosen(rows):
-    """[seeds, slots]: how often each was replayed against, of all cycles that replayed."""
+    """[seeds, slots]: how often each was chosen, of all cycles; where the two halves of a cycle may have
+    different co-players, how often each was replayed against."""
     cycles = np.array([row["cycles"] for row in rows], float)
     whom = np.array([row.get("replayed_against") or row["chosen"] for row in rows], float)
     return np.einsum("t,tsp->sp", cycles, whom) / cycles.sum()
@@ -123,10 +135,23 @@ def responses(study):
     """{cohort: (what was told of its best responses, the gain of each)}."""
     found = {}
     for path in sorted((study / "exploit").glob("*.json")):
-        (one,) = json.loads(path.read_text())["exploitability"].values()
-        earned = [one[who]["return_by_seed"] for who in ("response", "agent_against_itself")]
-        found[path.stem] = one, np.subtract(*earned)
+        said = json.loads(path.read_text())
+        if isinstance(said, list):  # by `maestro study`
+            names = dict.fromkeys(one["cohort"] for one in said)
+            found |= {name: joint([one for one in said if one["cohort"] == name]) for name in names}
+        else:
+            (one,) = said["exploitability"].values()
+            earned = [one[who]["return_by_seed"] for who in ("response", "agent_against_itself")]
+            found[path.stem] = one, np.subtract(*earned)
     return found
+
+
+def joint(students):
+    """What was told of the students of a cohort one by one, as one; the interval is over students."""
+    each = np.array([one["gain"] for one in students])
+    kinds = {kind: np.mean([one["response"][kind] for one in students]) for kind in ("won", "drawn", "lost")}
+    ends = [float(end[0]) for end in student_interval(each[None])]
+    return {"gain": each.mean(), "gain_95": ends, "response": kinds}, each
 
 
 def exploited(study):
@@ -175,47 +200,118 @@ def interval(*numbers):
 
 def games_of(study, name):
     """Those of one cross-play, at both lengths."""
-    return table.select(table.read(study / "crossplay" / name / "table.csv"), updates=list(LENGTHS))
+    return table.select(table.read(played(study, name)), updates=list(LENGTHS))
+
+
+def played(study, name):
+    """The table of a cross-play."""
+    return study / "crossplay" / name / "table.csv"
+
+
+def met(study, split=""):
+    """The table of games against scripted opponents: those of a split, or the hunter."""
+    return study / "evaluate" / split / "games" / "table.csv" if split else study / "hunter" / "table.csv"
+
+
+def fixed(path):
+    """(source, table) of games against scripted opponents."""
+    return path, lambda: scripted(table.read(path))
 
 
 def of_pieces(study, runs):
-    """The tables of the pieces one by one."""
-    return {f"capture, {end}": captures(runs, end) for end in LENGTHS} | {
-        "round robin": standings(games_of(study, "generated-64")),
-        "combinations": standings(table.read(study / "crossplay" / "ten" / "table.csv")),
-        "hunter": scripted(table.read(study / "hunter" / "table.csv")),
-        "scripted": scripted(table.read(study / "evaluate" / "validation" / "games" / "table.csv")),
+    """The tables of the pieces one by one: {name: (source, what makes it)}."""
+    ten = played(study, "ten")
+    return {f"capture, {end}": (study / "runs", partial(captures, runs, end)) for end in LENGTHS} | {
+        "round robin": (played(study, "generated-64"), lambda: standings(games_of(study, "generated-64"))),
+        "combinations": (ten, lambda: standings(table.read(ten))),
+        "hunter": fixed(met(study)),
+        "scripted": fixed(met(study, "validation")),
     }
 
 
 def of_fresh(study, runs):
     """The tables of ten fresh seeds, with the pieces that were trained beside them."""
-    return {f"fresh capture, {end}": captures(runs, end) for end in LENGTHS} | {
-        "fresh round robin": standings(games_of(study, "generated-64")),
-        "test round robin": standings(games_of(study, "test")),
-        "differences": differences(study),
-        "exploitability": exploited(study),
-        "fresh hunter": scripted(table.read(study / "hunter" / "table.csv")),
-        "fresh scripted": scripted(table.read(study / "evaluate" / "validation" / "games" / "table.csv")),
-        "test hunter": scripted(table.read(study / "evaluate" / "test" / "games" / "table.csv")),
+    generated, test = (played(study, name) for name in ("generated-64", "test"))
+    return {f"fresh capture, {end}": (study / "runs", partial(captures, runs, end)) for end in LENGTHS} | {
+        "fresh round robin": (generated, lambda: standings(games_of(study, "generated-64"))),
+        "test round robin": (test, lambda: standings(games_of(study, "test"))),
+        "differences": (test, partial(differences, study)),
+        "exploitability": (study / "exploit", partial(exploited, study)),
+        "fresh hunter": fixed(met(study)),
+        "fresh scripted": fixed(met(study, "validation")),
+        "test hunter": fixed(met(study, "test")),
     }
 
 
 def of_responses(study, runs):
     """The tables of best responses to the pieces."""
     return {
-        "true regret": worth(study),
-        "rank correlation": ranks(study),
-        "pieces exploited": exploited(study),
-        "last hunter": scripted(table.read(study / "hunter" / "table.csv")),
+        "true regret": (study / "true", partial(worth, study)),
+        "rank correlation": (study / "true", partial(ranks, study)),
+        "pieces exploited": (study / "exploit", partial(exploited, study)),
+        "last hunter": fixed(met(study)),
     }
+
+
+def made(tables):
+    """The tables whose sources are there; the others are named."""
+    for name, (source, _) in tables.items():
+        if not source.exists():
+            print(f"{name}: as it was; there is no {source}")
+    return {name: make() for name, (source, make) in tables.items() if source.exists()}
+
+
+SHARED = {"capture, 1000": "a", "fresh capture, 1000": "d"}
+GAMES = {"round robin": "a", "combinations": "b", "fresh round robin": "d"}
+OVERVIEW = {  # head: its parts (column, {table: letter}), of which the first table that has the cohort counts
+    "largest share / least filled": [("largest share", SHARED), ("least filled", SHARED)],
+    "true regret / rank": [
+        ("true regret there", {"true regret": "c"}),
+        ("stored", {"rank correlation": "c"}),
+    ],
+    "ahead of `maestro`": [("ahead after 1000", GAMES)],
+    "hunter": [("return", {"hunter": "b", "fresh hunter": "d", "last hunter": "c"})],
+    "gain": [("gain", {"pieces exploited": "c", "exploitability": "d"})],
+}
+
+
+def on_page(page, name):
+    """{cohort: {head: cell}} of a table of the page."""
+    begin, end = (mark.format(name) for mark in ("<!-- {}: made by", "<!-- end of {} -->"))
+    rows = page.partition(begin)[2].partition(end)[0].splitlines()
+    heads, _, *rows = [[x.strip() for x in row.strip("|").split("|")] for row in rows if row.startswith("|")]
+    return {row[0]: dict(zip(heads, row, strict=True)) for row in rows}
+
+
+def overview(page):
+    """A row for each cohort that the page explains, of its own tables, each number with its letter."""
+    parts = [part for some in OVERVIEW.values() for part in some]
+    read = {name: on_page(page, name) for _, tables in parts for name in tables}
+    explained = page.partition("## The cohorts")[2].partition("## Overview")[0]
+    rows = [["cohort", *OVERVIEW]]
+    for cohort in re.findall(r"^\| (`[a-z-]+`) \|", explained, re.MULTILINE):
+        cells = [[first(read, cohort, *part) for part in some] for some in OVERVIEW.values()]
+        rows.append([cohort, *(" / ".join(some) if any(some) else "-" for some in cells)])
+    return lines(*rows)
+
+
+def first(read, cohort, column, tables):
+    """A number, its interval where that stands in a column of its own, and where it is from; or nothing."""
+    for name, letter in tables.items():
+        row = read[name].get(cohort)
+        if row:
+            ends = f" ({row['95 % interval']})" if "95 % interval" in row else ""
+            return f"{row[column]}{ends} {letter}" if row[column] else ""
+    return ""
 
 
 def main():
     kind, study = sys.argv[1], Path(sys.argv[-1])
-    runs = sorted(path for path in (study / "runs").iterdir() if RunFolder(path).metrics.is_file())
-    found = MAKERS.get(kind, of_pieces)(study, runs)
-    PAGE.write_text(study_tables.filled(PAGE.read_text(), found))
+    folders = sorted((study / "runs").iterdir()) if (study / "runs").is_dir() else []
+    runs = [path for path in folders if RunFolder(path).metrics.is_file()]
+    found = made(MAKERS.get(kind, of_pieces)(study, runs))
+    page = study_tables.filled(PAGE.read_text(), found)
+    PAGE.write_text(study_tables.filled(page, {"overview": overview(page)}))
 
 
 MAKERS = {"--fresh": of_fresh, "--true": of_responses}

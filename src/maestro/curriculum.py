@@ -76,11 +76,12 @@ class Source(Enum):
 
 @dataclass(frozen=True)
 class Method:
-    """A rule that weighs the co-players, a source of levels, and whether some new ones are edits."""
+    """A rule that weighs the co-players, a source of levels, whether some new ones are edits, and a score."""
 
     coplayer: Rule
     levels: Source
     edits: bool = False  # of served levels, as in ACCEL
+    score: str | None = None  # a name of `regret.SCORES`; None: the setting `curriculum.score` decides
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,11 @@ class Teacher:
     max_members: int
     num_levels: int | None = None  # how many levels exist, if few
     edit: Callable[[PRNGKeyArray, Level, int], Level] | None = None  # (key, level, changes) -> one nearby
+
+    @property
+    def score(self) -> str:
+        """By what levels are scored: the method's own score before the setting."""
+        return self.method.score or self.config.score
 
     @property
     def fixed(self) -> bool:
@@ -116,12 +122,12 @@ class Teacher:
         return self.method.levels is Source.PER_COPLAYER
 
     def __post_init__(self) -> None:
-        if self.config.prioritization == "proportional" and self.config.score in SIGNED:
+        if self.config.prioritization == "proportional" and self.score in SIGNED:
             raise ValueError(
                 "prioritization is 'proportional', which needs scores that are never negative: "
-                f"score is {self.config.score!r}, allowed: 'positive_value_loss', 'learnability'"
+                f"score is {self.score!r}, allowed: 'positive_value_loss', 'learnability'"
             )
-        if self.config.score == "learnability" and self.config.playlist == 1:
+        if self.score == "learnability" and self.config.playlist == 1:
             raise ValueError(
                 "score is 'learnability', which needs several games on a level: "
                 "playlist is 1, which says that a rollout holds one game, allowed: 2 or more"
@@ -144,7 +150,7 @@ def init(teacher: Teacher, student: Any) -> Curriculum:
         shared = teacher.method.levels is Source.SHARED
         size = teacher.config.buffer_size if shared else teacher.config.member_buffer_size
         shape = jax.eval_shape(teacher.generate, jax.random.key(0))
-        kind = memories.KINDS.get(teacher.config.score)
+        kind = memories.KINDS.get(teacher.score)
         one = level_buffer.empty(shape, size, kind and kind.fresh(size))
         buffers = jax.tree.map(lambda x: jnp.stack([x] * (1 if shared else slots)), one)
     return Curriculum(
@@ -341,7 +347,7 @@ def recall(
     """
     if task.levels is None:
         everyone = jax.tree.map(lambda x: jnp.broadcast_to(x.sum(), x.shape), seen)
-        return memories.after(memories.KINDS[teacher.config.score].fresh(*seen.episodes.shape), everyone)
+        return memories.after(memories.KINDS[teacher.score].fresh(*seen.episodes.shape), everyone)
     fresh = seen.episodes.shape[1] - task.replayed
 
     def remembered(buffer: LevelBuffer, mine: Array) -> Any:

@@ -1,4 +1,4 @@
-"""The methods by name: a rule that weighs the co-players, and a source of levels (paper, section 4)."""
+"""The methods by name: rule for the co-player x source of levels x edits x score (paper, section 4)."""
 
 import jax
 import jax.numpy as jnp
@@ -100,10 +100,12 @@ PAPER_METHODS = {
     "maestro-r": Method(uniform, Source.PER_COPLAYER),
     "maestro-p": Method(hardest, Source.PER_COPLAYER),
 }
-# Not in the paper: some new levels are edits of served ones (ACCEL, Parker-Holder et al., 2022).
+# Not in the paper: some new levels are edits of served ones (ACCEL, Parker-Holder et al., 2022), or levels
+# are scored by how results on them vary, whatever the settings' score.
 METHODS = PAPER_METHODS | {
     "accel-sp": Method(self_play, Source.SHARED, edits=True),
     "accel-fsp": Method(uniform, Source.SHARED, edits=True),
     "accel-pfsp": Method(hardest, Source.SHARED, edits=True),
     "maestro-accel": Method(highest_regret, Source.PER_COPLAYER, edits=True),
+    "maestro-l": Method(highest_regret, Source.PER_COPLAYER, score="learnability"),
 }

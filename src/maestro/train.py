@@ -158,7 +158,7 @@ def score_levels(
     best = regret.mean_returns(seat) if own else regret.best_returns(seat, queue)
     best = curriculum.best_returns(teacher, known, task, best)
     memory, recent = recalled(teacher, known, task, seat, best)
-    score, episodes = regret.SCORES[teacher.config.score](seat, advantage, recent)
+    score, episodes = regret.SCORES[teacher.score](seat, advantage, recent)
     started = seat.finished[-1][None, :] >= jnp.arange(queue)[:, None]
     return Played(score, episodes, best, started, memory)
 
@@ -167,7 +167,7 @@ def recalled(
     teacher: Teacher, known: Curriculum, task: Task, seat: Trajectory, best: Array
 ) -> tuple[Any, Array]:
     """(memory, score) of each entry, [Q, E]; None and the best returns for a score that remembers no more."""
-    kind = memories.KINDS.get(teacher.config.score)
+    kind = memories.KINDS.get(teacher.score)
     if kind is None:
         return None, best
     seen = regret.evidence(seat)

@@ -374,6 +374,7 @@ def test_a_method_has_one_color_in_all_figures_and_strangers_are_hatched():
     assert alone["maestro"] == many["maestro"] and not alone["maestro"].hatch
     assert len({many[name].color for name in PAPER_METHODS}) == len(PAPER_METHODS)
     assert many["accel-pfsp"].color == many["plr-pfsp"].color and many["accel-pfsp"].hatch
+    assert many["maestro-l"].color == many["maestro"].color and many["maestro-l"].hatch
     assert many["dr-sp@Ruins"].color == many["dr-sp"].color
     assert len({(look.color, look.hatch) for look in many.values()}) == len(many)
     assert len({(look.color, look.line) for look in many.values()}) == len(many)

@@ -108,9 +108,18 @@ def test_pictures_are_drawn_of_scatter_and_of_levels_by_their_estimate(tmp_path)
         assert len(panels) == 2 and "stored in the buffer" in panels[0].get_title(loc="left")
         style.write(picture, tmp_path / "scatter.png")
         drawn = figures.gallery(found, GAME, GAME.environment())
-        first = drawn.axes[0].get_xlabel()
+        below = [panel.get_xlabel().split("\n") for panel in drawn.axes if panel.get_xlabel()]
+        caption = drawn.get_supxlabel()
         style.write(drawn, tmp_path / "levels.png")
-    assert first == "est. 0.23\ntrue +0.23"
+    assert below[0] == ["random", "est. 0.23", "true +0.23"] and below[-1] == [
+        "top",
+        "est. 0.00",
+        "true +0.00",
+    ]
+    assert [kind for kind, *_ in below] == ["random"] * 4 + ["middle"] * 4 + ["top"] * 4
+    assert "top: of the highest estimates; middle: around the median; random: any" in caption.replace(
+        "\n", " "
+    )
     assert figures.gallery(found, RACE, RACE.environment()) is None
     assert all((tmp_path / name).stat().st_size > 5000 for name in ("scatter.png", "levels.png"))
 

@@ -91,6 +91,44 @@ def test_a_method_of_ones_own_may_have_edits_if_it_keeps_levels():
     ]
 
 
+VARIED = METHODS["maestro-l"]
+
+
+def test_maestro_l_is_maestro_with_learnability_as_its_score():
+    assert replace(VARIED, score=None) == METHODS["maestro"] and VARIED.score == "learnability"
+    for method in METHODS.keys() - {"maestro-l"}:
+        assert METHODS[method].score is None
+
+
+def test_a_methods_own_score_is_written_into_the_settings_and_decides():
+    config = build.configure(RACE, RACE.presets["tiny"], {"method": "maestro-l"})
+    named = build.configure(RACE, RACE.presets["tiny"], {"curriculum": {"score": "learnability"}})
+    assert config.curriculum.score == "learnability" and replace(config, method="maestro") == named
+    assert build.experiment(RACE, config).teacher.score == "learnability"
+    unsettled = replace(config, curriculum=replace(config.curriculum, score="max_mc"))
+    assert build.experiment(RACE, unsettled).teacher.score == "learnability"
+    assert build.experiment(RACE, RACE.presets["tiny"]).teacher.score == "max_mc"
+
+
+def test_a_methods_own_score_is_refused_beside_another_and_where_a_rollout_holds_one_game():
+    assert problems("maestro-l", curriculum={"score": "learnability"}) == []
+    found = problems("maestro-l", curriculum={"score": "mean_mc", "playlist": 1}, seeds=0)
+    assert [line.split(":")[0] for line in found] == ["seeds", "curriculum.score", "method"]
+    told = "curriculum.score: 'mean_mc' does not go with 'maestro-l', which has its own"
+    assert found[1] == f"{told}; allowed here: learnability"
+    assert found[2].startswith("method: 'maestro-l' needs several games on a level; curriculum.playlist 1 ")
+    assert problems("maestro-l", games.find("racing")) == found[2:]
+
+
+def test_a_method_of_ones_own_may_have_a_score_that_is_known():
+    own = Method(uniform, Source.SHARED, score="positive_value_loss")
+    proportional = {"prioritization": "proportional"}
+    assert problems("mine", own=own, curriculum=proportional) == []
+    assert len(problems("mine", own=replace(own, score="mean_mc"), curriculum=proportional)) == 1
+    (told,) = problems("mine", own=replace(own, score="luck"))
+    assert told.startswith("curriculum.score: 'luck' is not allowed; allowed: max_mc, ")
+
+
 @dataclass(frozen=True)
 class Other(Probe):
     """Edits its levels into themselves."""
@@ -114,6 +152,8 @@ def test_the_teacher_gets_the_games_edits():
         (["--curriculum.edit-share", "1.5"], "curriculum.edit_share"),
         (["--curriculum.edits", "0"], "curriculum.edits"),
         (["--method", "accel-pfsp", "--level", "Cross"], "there is nothing to edit"),
+        (["--method", "maestro-l", "--curriculum.score", "max_mc"], "does not go with 'maestro-l'"),
+        (["--method", "maestro-l", "--curriculum.playlist", "1"], "'maestro-l' needs several games"),
     ],
 )
 def test_the_command_line_says_so_and_exits_with_2(words, told, tmp_path, capsys):

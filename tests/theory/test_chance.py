@@ -68,5 +68,35 @@ def test_the_best_return_ever_is_caught_by_luck_and_known_regrets_are_not(scorin
     games = tabular.stacked([tabular.game(p) for p in chance.with_hopeless(tabular.random_payoffs(1, 4))])
     plan = practice.Plan(STEPS, config=chance.ESTIMATED, scoring=scoring)
     found = practice.run(jax.random.key(0), plan, games, jnp.zeros(4, jnp.int32))
-    assert low <= chance.hopeless(found, STEPS).mean() <= high
+    assert low <= chance.hopeless(found).mean() <= high
     assert regret.SCORES.keys() == set(SCORES)
+
+
+def test_a_level_that_is_tried_apart_is_booked_with_whom_it_was_tried_against():
+    """New levels are shared by all members, and the student learns as soon as one of these is warm."""
+    games = tabular.stacked([tabular.game(p) for p in chance.with_hopeless(tabular.random_payoffs(1, 4))])
+    plan = replace(chance.VARIANTS["max_mc, tried apart"], steps=STEPS)
+    found = practice.run(jax.random.key(0), plan, games, jnp.zeros(4, jnp.int32))
+    started = np.asarray(found.curriculum.buffers.clock)[:, 1:]
+    assert found.trained[:, 10:].all()
+    assert (started.sum(axis=1) == STEPS + chance.QUEUE * found.trained.sum(axis=1)).all()
+    assert set(np.unique(found.coplayer[found.trained])) == {1, 2, 3}
+    assert (started.min(axis=1) > STEPS / 5).all()  # a third of the new levels goes to each
+
+
+def test_the_variants_are_methods_and_settings_that_training_has():
+    for name, plan in chance.VARIANTS.items():
+        teacher = plan.teacher(6, 3)
+        assert teacher.score in (name.split(",")[0], "max_mc")
+        assert ("tried apart" in name) == teacher.apart and ("one buffer" in name) != teacher.owned
+        assert (plan.scoring is chance.by_games) == (name != chance.KNOWN)
+
+
+@pytest.mark.long
+def test_populations_that_grow_are_compared_by_score():
+    excesses, shares = chance.populations(0, 2, 100)
+    names = [
+        f"{score}, {who}" for score in chance.GROWING for who in ("all actions", "copies of the student")
+    ]
+    assert set(names) < {one.name for one in excesses} and len(shares) == len(excesses) == 2 * 9
+    assert min(one.curves.min() for one in excesses) > -1e-5

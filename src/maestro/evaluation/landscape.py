@@ -126,7 +126,7 @@ def pooled(
 
     The environments are of this shape: parts, rollouts of a part, levels.
     """
-    name = experiment.teacher.config.score
+    name = experiment.teacher.score
     known = remembered(name, trajectory, shape) if name in memories.KINDS else best(trajectory, shape)
     found = regret.SCORES[name](trajectory, advantage, jnp.repeat(known, shape[1], axis=1).reshape(1, -1))
     total, episodes = (x.reshape(shape).sum(axis=1) for x in found)

@@ -49,6 +49,8 @@ def configure(
     if method is None:
         hint = nearest(config.method, list(METHODS))
         found.append(f"method: {shown(config.method)} is unknown; {hint}")
+    elif method.score:
+        config = scored(config, method.score, changes, found)
     known = [FIRST, *game.players]
     for name in config.evaluation.opponents:
         if name not in known:
@@ -57,6 +59,16 @@ def configure(
     if found:
         raise SettingsError(found)
     return config
+
+
+def scored(config: RunConfig, score: str, changes: dict[str, Any], problems: list[str]) -> RunConfig:
+    """The settings with a method's own score, which is refused beside another that was asked for."""
+    group = changes.get("curriculum")
+    asked = group.get("score", score) if isinstance(group, dict) else score
+    if asked != score:
+        told = f"curriculum.score: {shown(asked)} does not go with {shown(config.method)}, which has its own"
+        problems.append(f"{told}; allowed here: {score}")
+    return settings.apply(config, {"curriculum": {"score": score}}, problems)
 
 
 def settled_level(game: Game, level: str, problems: list[str]) -> str:
@@ -85,6 +97,7 @@ def inconsistent(config: RunConfig, method: Method | None) -> list[str]:
     sequences = ppo.workers * (2 if schedule.sp_train_both else 1)
     sequences *= ppo.rollout_length if ppo.shuffle == "steps" else 1
     members = population_size(schedule) if schedule.interval >= 1 else 0
+    varied = "curriculum.score: learnability" if method is None or method.score is None else "method: {}"
     found: list[Check] = [
         (ppo.minibatches >= 1 and sequences % max(1, ppo.minibatches) != 0,
          f"ppo.minibatches: {{}} does not divide the {{}} {ppo.shuffle} of an update",
@@ -95,8 +108,8 @@ def inconsistent(config: RunConfig, method: Method | None) -> list[str]:
          "curriculum.prioritization: proportional needs scores that are never negative; "
          "set curriculum.score to positive_value_loss or learnability"),
         (teacher.score == "learnability" and teacher.playlist == 1,
-         "curriculum.score: learnability needs several games on a level; curriculum.playlist 1 says that a "
-         "rollout holds one, allowed: 2 or more"),
+         f"{varied} needs several games on a level; curriculum.playlist 1 says that a rollout holds one, "
+         "allowed: 2 or more", config.method),
         (teacher.replay_rate == 0 and schedule.kind == "coin" and keeps_levels and not config.level,
          "curriculum.replay_rate: 0 never trains; {} learns from replayed levels only", config.method),
         (teacher.coplayer_per == "worker" and plays_itself,

@@ -1,6 +1,7 @@
 """The loop whose teacher does not know regrets: it estimates them from games that chance decides, too."""
 
 from dataclasses import replace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -8,27 +9,27 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from maestro import regret, train
-from maestro.config import CurriculumConfig
 from maestro.rollout import Trajectory
-from maestro.theory import practice, tabular
-from maestro.theory.convergence import Excess, excesses, viewed
-from maestro.theory.practice import CONFIG, Plan, Told, Turn
+from maestro.theory import newcomers, practice, tabular
+from maestro.theory.convergence import (
+    ACTIONS,
+    COPIES,
+    EVERYONE,
+    EXPLOITERS,
+    JOINING,
+    Excess,
+    excesses,
+    viewed,
+)
+from maestro.theory.practice import CONFIG, Outcome, Plan, Told, Turn
+from maestro.theory.tabular import Tabular
 
 LEVELS, HOPELESS, LUCK = 4, 2, 0.02  # levels with something to learn, and those that only luck wins
 VIEWS = ("seen", "hidden")
 QUEUE = 4  # levels that are replayed, and games on a new one, in a step
-ESTIMATED = replace(CONFIG, playlist=QUEUE, member_buffer_size=4)
+ESTIMATED = replace(CONFIG, playlist=QUEUE, member_buffer_size=4, buffer_size=4)
 KNOWN = "regrets are known"
-VARIANTS: dict[str, CurriculumConfig] = {
-    "max_mc": ESTIMATED,
-    "positive_value_loss": replace(ESTIMATED, score="positive_value_loss"),
-    "mean_mc": replace(ESTIMATED, score="mean_mc"),
-    "learnability": replace(ESTIMATED, score="learnability"),
-    "max_mc, expected": replace(ESTIMATED, estimate="expected"),
-    "max_mc, top_mean": replace(ESTIMATED, estimate="top_mean"),
-    "max_mc, optimism .5": replace(ESTIMATED, optimism=0.5),
-    "learnability, expected": replace(ESTIMATED, score="learnability", estimate="expected"),
-}
+GROWING = (KNOWN, "max_mc", "learnability")  # what is tried with populations that grow
 
 
 def with_hopeless(payoffs: Float[np.ndarray, "G L A B"]) -> Float[np.ndarray, "G M A B"]:
@@ -67,20 +68,64 @@ def trajectory(won: Float[Array, "T 2"], chance: Float[Array, "T 2"], over: Bool
     )
 
 
-def estimates(seed: int, count: int, steps: int) -> tuple[list[Excess], dict[tuple[str, str], float]]:
-    """(how far students end, the share of hopeless levels in the second half by view and name)."""
-    payoffs = with_hopeless(tabular.random_payoffs(seed, count, LEVELS))
-    games, key = viewed(payoffs, VIEWS), jax.random.key(seed)
-    plans = {KNOWN: Plan(steps, config=ESTIMATED)}
-    plans |= {name: Plan(steps, config=config, scoring=by_games) for name, config in VARIANTS.items()}
-    nobody = jnp.zeros(len(games.sees), jnp.int32)
-    found = {name: practice.run(key, plan, games, nobody) for name, plan in plans.items()}
-    lost = {name: np.split(hopeless(one, steps), len(VIEWS)) for name, one in found.items()}
+def variant(method: str = "maestro", **settings: Any) -> Plan:
+    """The loop with estimated regrets, a method and settings of the teacher; how long is said later."""
+    return Plan(1, config=replace(ESTIMATED, **settings), scoring=by_games, method=method)
+
+
+VARIANTS: dict[str, Plan] = {
+    KNOWN: Plan(1, config=ESTIMATED),
+    "max_mc": variant(),
+    "positive_value_loss": variant(score="positive_value_loss"),
+    "mean_mc": variant(score="mean_mc"),
+    "learnability": variant("maestro-l"),
+    "max_mc, expected": variant(estimate="expected"),
+    "max_mc, top_mean": variant(estimate="top_mean"),
+    "max_mc, optimism .5": variant(optimism=0.5),
+    "max_mc, tried apart": variant(try_against="uniform"),
+    "mean_mc, expected, tried apart": variant(score="mean_mc", estimate="expected", try_against="uniform"),
+    "learnability, expected": variant("maestro-l", estimate="expected"),
+    "learnability, optimism .5": variant("maestro-l", optimism=0.5),
+    "learnability, tried apart": variant("maestro-l", try_against="uniform"),
+    "max_mc, PFSP": variant("maestro-p"),
+    "learnability, PFSP": variant("maestro-p", score="learnability"),
+    "max_mc, PFSP, one buffer": variant("plr-pfsp"),
+}
+
+Shares = dict[tuple[str, str], float]  # of hopeless levels in the second half, by view and name
+
+
+def estimates(seed: int, count: int, steps: int) -> tuple[list[Excess], Shares]:
+    """(how far students end, what they were served) with each variant; all actions are members."""
+    games = viewed(with_hopeless(tabular.random_payoffs(seed, count, LEVELS)), VIEWS)
+    return found(seed, games, {name: replace(plan, steps=steps) for name, plan in VARIANTS.items()})
+
+
+def populations(seed: int, count: int, steps: int) -> tuple[list[Excess], Shares]:
+    """The same on win-or-lose games, by who the co-players are: all actions, copies, or exploiters."""
+    won = (1 + tabular.tournaments(seed, count, actions=ACTIONS)) / 2  # against oneself every second game
+    games = viewed(with_hopeless(won), VIEWS)
+    kinds = {EVERYONE: (), COPIES: (newcomers.copy,), EXPLOITERS: (newcomers.exploiter,)}
+    interval = max(1, steps // JOINING)
+    plans = {
+        f"{score}, {who}": replace(VARIANTS[score], steps=steps, newcomers=kind, interval=interval)
+        for score in GROWING
+        for who, kind in kinds.items()
+    }
+    return found(seed, games, plans)
+
+
+def found(seed: int, games: Tabular, plans: dict[str, Plan]) -> tuple[list[Excess], Shares]:
+    """What comes of each plan on the same games."""
+    key, nobody = jax.random.key(seed), jnp.zeros(len(games.sees), jnp.int32)
+    ends = {name: practice.run(key, plan, games, nobody) for name, plan in plans.items()}
+    lost = {name: np.split(hopeless(one), len(VIEWS)) for name, one in ends.items()}
     shares = {(view, name): float(lost[name][i].mean()) for i, view in enumerate(VIEWS) for name in lost}
-    return excesses(games, {name: one.worst for name, one in found.items()}, VIEWS), shares
+    return excesses(games, {name: one.worst for name, one in ends.items()}, VIEWS), shares
 
 
-def hopeless(outcome: practice.Outcome, steps: int) -> Float[np.ndarray, " G"]:
+def hopeless(outcome: Outcome) -> Float[np.ndarray, " G"]:
     """The share of steps of the second half in which a level without anything to learn was replayed."""
-    late, trained = (np.asarray(x)[:, steps // 2 :] for x in (outcome.level, outcome.trained))
+    middle = outcome.level.shape[1] // 2
+    late, trained = (np.asarray(x)[:, middle:] for x in (outcome.level, outcome.trained))
     return ((late >= LEVELS) & trained).sum(axis=1) / np.maximum(trained.sum(axis=1), 1)

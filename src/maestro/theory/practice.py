@@ -66,12 +66,13 @@ class Plan:
     learns: bool = True
     config: CurriculumConfig = CONFIG
     scoring: Scoring = known_regrets
+    method: str = "maestro"
 
     def teacher(self, levels: int, coplayers: int) -> Teacher:
-        """The package's teacher of MAESTRO, with a generator that draws any level alike."""
+        """The package's teacher, with a generator that draws any level alike."""
         members = 1 + self.steps // self.interval if self.newcomers else coplayers
         draw = partial(generate, levels)
-        return Teacher(self.config, METHODS["maestro"], draw, 1, members, num_levels=levels)
+        return Teacher(self.config, METHODS[self.method], draw, 1, members, num_levels=levels)
 
 
 class Outcome(PyTreeNode):
@@ -80,7 +81,7 @@ class Outcome(PyTreeNode):
     student: Leaf  # [L, A]; the average policy
     worst: Leaf  # [T]; its highest regret after each step
     level: Leaf  # int [T]; the level replayed, of several the first
-    coplayer: Leaf  # int [T]; the slot of the co-player
+    coplayer: Leaf  # int [T]; the slot of the co-player of what is replayed
     trained: Leaf  # bool [T]; whether the student learned: its co-player's buffer was warm
     curriculum: Curriculum  # what the teacher knows at the end
 
@@ -127,12 +128,12 @@ def cycle(
     """Algorithm 1 once: new levels are tried and stored ones replayed, and only these are learned from."""
     known, student = state
     (choose_key, ask_key), number = jax.random.split(turn[0]), turn[1]
-    slot = curriculum.choose(choose_key, teacher, known)
-    trains = curriculum.warm(teacher, known)[slot]
+    slot = choose(choose_key, teacher, known)
+    trains = curriculum.warm(teacher, known)[slot.ravel()[-1]]
     task = curriculum.ask(ask_key, teacher, known, slot, new=True, replay=True)
     levels = task.levels  # [Q, 2]; the new one, the replayed ones
-    coplayer = population.member(known.population, slot)
-    gained = jnp.einsum("qnab,qnb->qna", game.payoff[levels], coplayer[levels])
+    theirs = population.member(known.population, jnp.broadcast_to(slot, levels.shape[1:]))  # [2, L, B]
+    gained = jnp.einsum("qnab,qnb->qna", game.payoff[levels], theirs[jnp.arange(2), levels])
     mine = learner.policy(student)[game.sees[levels]]
     took_place = jnp.broadcast_to(jnp.stack([jnp.bool_(True), trains]), levels.shape)
     dice, asked = jax.random.fold_in(turn[0], 2), Turn(teacher, known, task, mine, gained, took_place)
@@ -145,4 +146,12 @@ def cycle(
         due = (number + 1) % plan.interval == 0
         known = curriculum.join(known, jax.lax.switch(who, plan.newcomers, game, student), due)
     worst = regrets(game.payoff, game.sees, student.average).max()
-    return (known, student), (worst, levels[0, 1], slot, trains)
+    return (known, student), (worst, levels[0, 1], slot.ravel()[-1], trains)
+
+
+def choose(key: PRNGKeyArray, teacher: Teacher, known: Curriculum) -> Int[Array, "*two"]:
+    """The co-player of a step; where new levels are tried apart, theirs and that of the replayed ones."""
+    if not teacher.apart:
+        return curriculum.choose(key, teacher, known)
+    tried = curriculum.choose_to_try(key, teacher, known)
+    return jnp.stack([tried, curriculum.choose_warm(key, teacher, known)])

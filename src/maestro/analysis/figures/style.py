@@ -19,11 +19,12 @@ BLACK, VERMILION, ORANGE, YELLOW = "#000000", "#D55E00", "#E69F00", "#F0E442"
 PALETTE = (SKY, BLUE, GRAY, GREEN, PURPLE, BLACK, VERMILION, ORANGE, YELLOW)
 COLORS = dict(zip(PAPER_METHODS, PALETTE, strict=True))  # one for each method, in every figure
 MARKERS = dict(zip(PAPER_METHODS, "osDvP^*Xp", strict=True))
-KIN = {  # methods with edits have the color of those without, and hatching
+KIN = {  # methods with edits or a score of their own have the color of those without, and hatching
     "accel-sp": "plr-sp",
     "accel-fsp": "plr-fsp",
     "accel-pfsp": "plr-pfsp",
     "maestro-accel": "maestro",
+    "maestro-l": "maestro",
 }
 HATCHES = ("", "////", "....", "xxxx", "----", "++++")
 LINES = ("-", "--", ":", "-.", (0, (5, 1)), (0, (1, 3)))

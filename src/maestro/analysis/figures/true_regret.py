@@ -101,7 +101,7 @@ def gallery(found: dict[str, Any], game: Game, env: Environment) -> Any:
     levels = [game.levels.parse(row["text"]) for row in rows]
     states = jax.device_get(begun(env, jax.tree.map(lambda *x: np.stack(x), *levels)))
     lines = -(-len(rows) // COLUMNS)
-    figure, axes = style.sheet(style.WIDTH, 0.4 + 1.12 * lines, lines, COLUMNS)
+    figure, axes = style.sheet(style.WIDTH, 0.5 + 1.22 * lines, lines, COLUMNS)
     for panel in axes.flat:
         panel.set(xticks=[], yticks=[])
         panel.spines[:].set_visible(False)
@@ -111,8 +111,8 @@ def gallery(found: dict[str, Any], game: Game, env: Environment) -> Any:
         picture = draw(levels[i], state, scale)
         panel.imshow(framed(picture, max(SIDE, *picture.shape[:2])), interpolation="nearest")
         numbers = f"est. {row['estimates']['stored']:.2f}\ntrue {row['true_regret']:+.2f}"
-        panel.set_xlabel(numbers, fontsize=6.5, labelpad=1)
+        panel.set_xlabel(f"{row['kind']}\n{numbers}", fontsize=6.5, labelpad=1)
     seats = f" The student is {game.draw.seats[0]}." if game.draw.seats else ""
-    return style.finish(
-        figure, "", f"Stored levels by estimated regret ({found['score']}), with true regret.{seats}"
-    )
+    kinds = "top: of the highest estimates; middle: around the median; random: any"
+    told = f"Stored levels by estimated regret ({found['score']}), with true regret. {kinds}.{seats}"
+    return style.finish(figure, "", told)

@@ -1,0 +1,74 @@
+"""The tables of the regret study's page: what the script reads, and that every table has its place."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SCRIPTS = Path(__file__).parent.parent / "docs" / "scripts"
+
+
+@pytest.fixture(scope="module")
+def script():
+    """The script that makes them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(SCRIPTS))
+        patch.delitem(sys.modules, "study_tables", raising=False)
+        spec = importlib.util.spec_from_file_location("regret_tables", SCRIPTS / "regret_tables.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return module
+
+
+def told(cohort, *gains):
+    """What `maestro study` writes of best responses to a cohort's students."""
+    share = {"won": 0.5, "drawn": 0.25, "lost": 0.25}
+    return [{"cohort": cohort, "seed": i, "gain": gain, "response": share} for i, gain in enumerate(gains)]
+
+
+def test_best_responses_of_a_study_are_read_as_those_of_single_commands(script, tmp_path):
+    (tmp_path / "exploit").mkdir()
+    earned = {"response": {"won": 1.0, "drawn": 0.0, "lost": 0.0, "return_by_seed": [0.5, 0.25]}}
+    one = {**earned, "agent_against_itself": {"return_by_seed": [0.0, 0.25]}, "gain": 0.25, "gain_95": [0, 1]}
+    (tmp_path / "exploit" / "single.json").write_text(json.dumps({"exploitability": {"x": one}}))
+    listed = told("two", 0.1, 0.3) + told("three", 0.5)[:1] * 3
+    (tmp_path / "exploit" / "exploit.json").write_text(json.dumps(listed))
+    found = script.responses(tmp_path)
+    assert set(found) == {"single", "two", "three"}
+    np.testing.assert_allclose(found["single"][1], [0.5, 0.0])
+    np.testing.assert_allclose(found["two"][1], [0.1, 0.3])
+    assert found["two"][0]["gain"] == pytest.approx(0.2) and found["three"][0]["gain_95"] == [0.5, 0.5]
+    low, high = found["two"][0]["gain_95"]
+    assert (high - low) / 2 == pytest.approx(12.706204736 * 0.1)
+    rows = script.exploited(tmp_path).splitlines()
+    assert rows[2] == "| `two` | +.200 | -1.071 to +1.471 | .50 / .25 / .25 | +.10 +.30 |"
+
+
+def test_a_table_without_its_source_stays_as_it_is_and_is_named(script, tmp_path, capsys):
+    makers = [script.of_pieces, *script.MAKERS.values()]
+    for make in makers:
+        assert script.made(make(tmp_path, [])) == {}
+        names = [line.split(": as it was")[0] for line in capsys.readouterr().out.splitlines()]
+        assert names == list(make(tmp_path, []))
+
+
+def test_every_table_has_one_place_on_the_page(script, tmp_path):
+    page = script.PAGE.read_text()
+    for make in (script.of_pieces, *script.MAKERS.values()):
+        names = list(make(tmp_path, []))
+        filled = script.study_tables.filled(page, dict.fromkeys(names, "NEW"))
+        assert filled.count("\n\nNEW\n\n") == len(names)
+
+
+def test_the_overview_is_of_the_tables_of_the_page_and_has_every_cohort_that_it_explains(script):
+    page = script.PAGE.read_text()
+    assert script.study_tables.filled(page, {"overview": script.overview(page)}) == page
+    found, ranks = script.on_page(page, "overview"), script.on_page(page, "rank correlation")
+    assert len(found) == 18 and found["`learn-plr`"]["gain"] == "-"
+    for cohort, row in ranks.items():
+        assert found[cohort]["true regret / rank"].endswith(f" / {row['stored']} c")
+    hunter = script.on_page(page, "hunter")["`maestro`"]
+    assert found["`maestro`"]["hunter"] == f"{hunter['return']} ({hunter['95 % interval']}) b"
