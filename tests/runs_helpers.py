@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 import probes
-from maestro import cohort, toml
+from maestro import cohort, settings, toml
 from maestro.config import EvaluationConfig
 from maestro.evaluation.opponents import Evaluation, seed_keys
 from maestro.games import Game
@@ -160,10 +160,25 @@ class QuickTrainer(Trainer):
 
 def new_folder(path, config):
     """The folder of a run that has not begun."""
-    new = folder.claim(path)
+    new = claim(path)
     folder.begin(new, config)
-    folder.furnish(new, config, "cpu")
+    for part in (new.checkpoints, new.agents):
+        part.mkdir()
     return new
+
+
+def nested(options):
+    """Pairs of a setting and what was typed for it, as changes in groups."""
+    changes = {}
+    for name, value in options:
+        settings.put(changes, name, value)
+    return changes
+
+
+def claim(path):
+    """An empty folder for a run."""
+    path.mkdir(parents=True, exist_ok=True)
+    return folder.RunFolder(path)
 
 
 def newest(path):

@@ -30,8 +30,9 @@ from maestro.envs.lasertag.game import LaserTag
 from maestro.games.lasertag import GAME, OPPONENTS
 from maestro.methods import METHODS, highest_regret, self_play
 from maestro.runs.build import configure
-from maestro.settings import SettingsError, merge, nested, out_of_range
+from maestro.settings import SettingsError, merge, out_of_range
 from maestro.toml import from_toml, read, to_toml, toml_value
+from runs_helpers import nested
 
 LEVEL = "time limit: 9\nA faces: up\nB faces: down\nA.\n.B\n"
 AGENTS = [agents.ready(name) for name in agents.READY]

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maestro import cache
+from maestro import cache, imports
 
 if TYPE_CHECKING:
     from maestro.games import Game
@@ -121,6 +121,18 @@ def find_game(option: str, typed: str) -> "Game":
         return games.find(typed)
     except games.NotFound as error:
         raise Mistake(f"{option}: {error}") from None
+
+
+def find_method(typed: str) -> Any:
+    """A method of the user's own, if that is what was typed."""
+    if not imports.is_path(typed):
+        return None
+    from maestro.curriculum import Method
+
+    try:
+        return imports.load(typed, Method, typed=True)
+    except imports.NotFound as error:
+        raise Mistake(f"--method: {error}") from None
 
 
 def find_level(game: "Game", value: str) -> tuple[str, Any]:

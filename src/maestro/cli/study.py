@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import tyro
 
 from maestro import toml
-from maestro.cli.arguments import Mistake, find_game, make_folder, use_cache
-from maestro.cli.options import OwnOption, find_method
+from maestro.cli.arguments import Mistake, find_game, find_method, make_folder, use_cache
+from maestro.cli.options import OwnOption
 from maestro.cli.output import say
 from maestro.settings import SettingsError, nearest, shown
 
