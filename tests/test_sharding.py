@@ -254,7 +254,7 @@ def test_a_device_of_a_mesh_needs_less_memory():
     assert cost.memory(config, exp, Layout(2, 4)) == cost.memory(config, exp, Layout(1, 4)) // 2
 
 
-def test_rubbish_is_looked_for_again_once_a_program_is_compiled_or_refused():
+def test_garbage_is_looked_for_again_once_a_program_is_compiled_or_refused():
     def heard(x):
         seen.append(gc.isenabled())
         return x

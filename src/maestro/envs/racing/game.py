@@ -40,7 +40,7 @@ class Ground(PyTreeNode):
 
     level: Tree
     road: Tree  # a `Track`
-    surface: Leaf  # [2 N, 4, 2]; tiles, then kerbs
+    surface: Leaf  # [2 N, 4, 2]; tiles, then curbs
 
     @classmethod
     def of(cls, level: Level) -> "Ground":
