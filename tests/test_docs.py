@@ -136,7 +136,7 @@ def test_the_pictures_of_results_show_the_tables_of_their_page(tmp_path):
     figures = results.figures(page)
     first = re.search(r"^\| its first co-player \| (\S+) / (\S+) / (\S+)<br>", page, re.MULTILINE)
     last = re.search(r"^\| 500 \| (\S+) / .+ \| (\S+) / .+ \|$", page, re.MULTILINE)
-    fastest = re.search(r"^\| 1 run of 2048 \| .+ ms \| (\S+) \|$", page, re.MULTILINE)
+    fastest = re.search(r"^\| 1 seed of 2048 \| .+ ms \| (\S+) \|$", page, re.MULTILINE)
     assert first and last and fastest
     bars = [patch.get_width() for axes in figures["games"].axes for patch in axes.patches]
     assert len(bars) == 2 * 5 * 2 * 3 and bars[:3] == pytest.approx([float(x) for x in first.groups()])
