@@ -55,7 +55,12 @@ CELLS = {
     "10 seeds of 32, 50 members": configured(32, 10, members=50),
     "10 seeds of 32, 16,000 levels": configured(32, 10, slots=16_000),
 }
-TARGETS = {"1 seed of 32": 300e3, "10 seeds of 32": 2e6, "30 seeds of 32": 4e6, "1 seed of 2048": 5e6}  # one H200
+TARGETS = {
+    "1 seed of 32": 300e3,
+    "10 seeds of 32": 2e6,
+    "30 seeds of 32": 4e6,
+    "1 seed of 2048": 5e6,
+}  # one H200
 SMALL = ["1 seed of 32"]  # for a CPU
 
 

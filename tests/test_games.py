@@ -378,3 +378,8 @@ def test_a_game_and_a_method_of_ones_own_train_play_and_are_exported(capsys, her
         f"{student}: its card, student-0.json: plays 'sprint', not lasertag"
         in call(capsys, "duel", "Cross", "--a", student)[2]
     )
+
+
+def test_the_examples_of_help_texts_are_levels_and_players_of_the_default_game():
+    assert set(games.LEVELS) <= set(GAME.levels.names) and set(games.PLAYERS) <= set(GAME.players)
+    assert GAME.name == games.DEFAULT

@@ -36,7 +36,7 @@ class Beside:
         return self.draw.colors or COLORS
 
     def called(self, seat: int) -> str:
-        """`red: hunter`, or `A: hunter` in a game that does not say how it draws its seats."""
+        """`red: random`, or `A: random` in a game that does not say how it draws its seats."""
         return f"{(self.draw.seats or ('A', 'B'))[seat]}: {self.names[seat]}"
 
     def column(self, t: int) -> np.ndarray:

@@ -143,6 +143,17 @@ def find_level(game: "Game", value: str) -> tuple[str, Any]:
         raise Mistake(f"level: {error}") from None
 
 
+def with_examples(command: Any) -> Any:
+    """A command in whose help {level} and {player} are those of the game that is meant if none is named."""
+    from maestro.games import LEVELS, PLAYERS
+
+    (level, other_level), (player, other_player) = LEVELS, PLAYERS
+    names = {"level": level, "other_level": other_level, "player": player, "other_player": other_player}
+    for name, value in names.items():
+        command.__doc__ = command.__doc__.replace(f"{{{name}}}", value)
+    return command
+
+
 def unusable(error: "SettingsError") -> str:
     """What to say of settings that cannot be used, which are the user's to fix."""
     return "these settings cannot be used:\n  " + "\n  ".join(error.problems)

@@ -13,7 +13,7 @@ from maestro import settings
 from maestro.cli.arguments import Mistake, find_game, find_method
 from maestro.cli.options import HELP, Training, layout_of, read_file, split, together
 from maestro.config import RunConfig
-from maestro.games import DEFAULT, TABLE, Game
+from maestro.games import DEFAULT, LEVELS, TABLE, Game
 from maestro.settings import shown
 
 PROG = "maestro train"
@@ -58,7 +58,7 @@ Options.__doc__ = f"""{Options.__doc__}
 
     maestro train {DEFAULT} --method maestro --preset fast --seeds 10
 
-    maestro train {DEFAULT} --method dr-sp --level FourRooms --out runs/specialist
+    maestro train {DEFAULT} --method dr-sp --level {LEVELS[0]} --out runs/specialist
 
     maestro train my_package.my_game:GAME --preset tiny
 
