@@ -17,6 +17,7 @@ from maestro.config import EvaluationConfig
 from maestro.evaluation.opponents import Evaluation, seed_keys
 from maestro.games import Game
 from maestro.runs import agent_file, build, checkpoint, checkpoints, folder, trainer
+from maestro.runs.metrics_log import Position
 from maestro.runs.signals import Signals
 from maestro.runs.trainer import Trainer
 
@@ -140,8 +141,8 @@ class QuickTrainer(Trainer):
         self.killed_after = killed_after
         super().__init__(folder, GAMES[config.game], config, experiment(config), Listener(), Signals())
 
-    def start(self):
-        return quick_start(self.config)()
+    def restored(self):
+        return super().restored() or (quick_start(self.config)(), Position())
 
     def compile(self):
         return quick_chunk(self.config)

@@ -212,7 +212,7 @@ def test_what_does_not_divide_is_refused_with_the_numbers_that_would(case):
 
 
 def test_the_numbers_of_devices_that_would_do_are_those_that_are_not_refused():
-    for seeds, workers in [(1, 12), (3, 4), (10, 6)]:
+    for seeds, workers in [(1, 12), (3, 4), (10, 6), (16, 1)]:
         good = fitting(16, seeds, workers)
         for devices in range(1, 17):
             if devices in good:
