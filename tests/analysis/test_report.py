@@ -516,3 +516,9 @@ def test_a_run_folder_needs_no_more_than_its_settings(tmp_path):
     own = report.collect([run.path], QUICK)
     assert problems(json.loads(report.to_json(own))) == [] and own["runs"][0]["curriculum"] is None
     assert any("Nobody can be played here" in line for line in own["left_out"])
+
+
+def test_of_levels_that_are_too_many_half_are_forgotten():
+    moments = [{"seeds": [{"levels": [1, 2, 3, 4, 5]}, {"levels": [6]}]}]
+    assert "2 of each" in bound.fewer_levels({"runs": [{"curriculum": {"moments": moments}}]})
+    assert moments == [{"seeds": [{"levels": [1, 2]}, {"levels": [6]}]}]

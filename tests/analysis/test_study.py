@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from maestro import toml
-from maestro.analysis.study import after, games, measures, pace, pieces, plan
+from maestro.analysis.study import after, games, grid, measures, pace, pieces, plan
 from maestro.analysis.study.pieces import BEGUN, DONE, NEW
 from maestro.evaluation import table
 from maestro.games import find
@@ -347,3 +347,8 @@ def test_the_papers_grids_have_the_papers_values_and_at_least_five_seeds(name) -
     for setting, expected in values.items():
         group, _, last = setting.partition(".")
         assert {getattr(getattr(cohort.config, group), last) for cohort in found.cohorts} == expected
+
+
+def test_points_of_a_grid_are_named_by_the_last_part_of_a_setting_unless_two_have_it() -> None:
+    names = [name for _, name in grid.points({"ppo.clip": [0.1], "ppo.units": [1], "agent.units": [2]})]
+    assert names == ["+clip=0.1+ppo.units=1+agent.units=2"]
