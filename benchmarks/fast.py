@@ -26,8 +26,9 @@ from maestro.evaluation.opponents import FIRST, first_members, sample_levels, se
 from maestro.evaluation.play import both_seats
 from maestro.evaluation.statistics import interval, shares
 from maestro.games.lasertag import GAME
-from maestro.runs import build
+from maestro.runs import build, sessions
 from maestro.runs import folder as run_folder
+from maestro.runs.folder import RunFolder
 from maestro.runs.signals import Signals
 from maestro.runs.trainer import Trainer
 
@@ -88,13 +89,15 @@ def main() -> None:
     parser.add_argument("--curves-only", action="store_true", help="do not play the trained students")
     parser.add_argument("--out", help="write curves and results as JSON")
     options = parser.parse_args()
-    changes = settings.nested([tuple(item.split("=", 1)) for item in options.set])  # type: ignore[misc]
+    changes: dict[str, Any] = {}
+    for name, _, value in (item.partition("=") for item in options.set):
+        settings.put(changes, name, value)
     changes |= {"method": options.method, "seeds": options.seeds}
     config = build.configure(GAME, GAME.presets["fast"], changes)
     with tempfile.TemporaryDirectory() as path, Signals() as signals, Progress() as progress:
-        folder = run_folder.claim(Path(path) / "run")
+        folder = RunFolder(Path(path))
         run_folder.begin(folder, config)
-        run_folder.furnish(folder, config, jax.devices()[0].device_kind)
+        run_folder.begin_session(folder, config, sessions.this_one(jax.devices()[0].device_kind))
         began = time.monotonic()
         trainer = Trainer(folder, GAME, config, build.experiment(GAME, config), progress, signals)
         trainer.run()

@@ -1,7 +1,7 @@
 """The kernels and copies of one step of a rollout, from the program that XLA makes for a GPU.
 
     python benchmarks/kernels_per_step.py                    # for the GPU that is here, else for an H200
-    python benchmarks/kernels_per_step.py "1 run of 2048"    # another cell of training.py
+    python benchmarks/kernels_per_step.py "1 seed of 2048"    # another cell of training.py
 
 No GPU is needed, only jax with CUDA's plugin (`pip install jax[cuda12]`): the H200 is described below. How
 products are split is then XLA's guess, since nothing can be tried out, and nothing is said of times.
@@ -68,7 +68,7 @@ def program(name: str, device: Any) -> tuple[str, int]:
 
 
 def main() -> None:
-    name, device = (sys.argv[1:] or ["1 run of 32"])[0], target()
+    name, device = (sys.argv[1:] or ["1 seed of 32"])[0], target()
     found = phases.kernels_of_turn(*program(name, device))
     for kernel, kind in found:
         print(f"{kind:<14} {kernel}")

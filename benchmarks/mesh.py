@@ -1,7 +1,7 @@
 """What it costs to run through a mesh of one device: cycles with it and without, in turn.
 
     python benchmarks/mesh.py
-    python benchmarks/mesh.py --only "10 runs of 32" --repeats 20
+    python benchmarks/mesh.py --only "10 seeds of 32" --repeats 20
 
 The cells are those of training.py. The ratio is that of medians; the interval, of 95 %, resamples the pairs.
 """
@@ -45,7 +45,7 @@ def seconds(chunk: Any, state: Any) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--only", default="1 run of 32", metavar="CELL", choices=list(training.CELLS))
+    parser.add_argument("--only", default="1 seed of 32", metavar="CELL", choices=list(training.CELLS))
     parser.add_argument("--repeats", type=int, default=10)
     options = parser.parse_args()
     both = [begun(layout, training.CELLS[options.only]) for layout in (None, Layout(1, 1))]

@@ -6,7 +6,7 @@
     python benchmarks/compare.py old.json new.json      # what got slower
 
 Schedule `parallel`, T = 256, 5 epochs x 4 minibatches, the paper's network, method maestro. A cycle plays W
-new and W replayed environments and learns from the replayed ones. One axis at a time around 10 runs of 32
+new and W replayed environments and learns from the replayed ones. One axis at a time around 10 seeds of 32
 with 5 members and 1,000 levels for each: runs, environments of one run, members, levels. The program is that
 of a run, called for as many cycles as a run makes at once. What does not fit into memory is named and left
 out. `--phases` says where the time of a cycle goes (see phases.py).
@@ -46,17 +46,22 @@ def configured(workers: int, seeds: int, members: int = 5, slots: int = 1000) ->
 
 
 CELLS = {
-    "1 run of 32": configured(32, 1),
-    "10 runs of 32": configured(32, 10),
-    "30 runs of 32": configured(32, 30),
-    "1 run of 512": configured(512, 1, slots=1024),
-    "1 run of 2048": configured(2048, 1, slots=4096),
-    "1 run of 4096": configured(4096, 1, slots=8192),
-    "10 runs of 32, 50 members": configured(32, 10, members=50),
-    "10 runs of 32, 16,000 levels": configured(32, 10, slots=16_000),
+    "1 seed of 32": configured(32, 1),
+    "10 seeds of 32": configured(32, 10),
+    "30 seeds of 32": configured(32, 30),
+    "1 seed of 512": configured(512, 1, slots=1024),
+    "1 seed of 2048": configured(2048, 1, slots=4096),
+    "1 seed of 4096": configured(4096, 1, slots=8192),
+    "10 seeds of 32, 50 members": configured(32, 10, members=50),
+    "10 seeds of 32, 16,000 levels": configured(32, 10, slots=16_000),
 }
-TARGETS = {"1 run of 32": 300e3, "10 runs of 32": 2e6, "30 runs of 32": 4e6, "1 run of 2048": 5e6}  # one H200
-SMALL = ["1 run of 32"]  # for a CPU
+TARGETS = {
+    "1 seed of 32": 300e3,
+    "10 seeds of 32": 2e6,
+    "30 seeds of 32": 4e6,
+    "1 seed of 2048": 5e6,
+}  # one H200
+SMALL = ["1 seed of 32"]  # for a CPU
 
 
 def compiled(experiment: Experiment, config: RunConfig) -> tuple[Any, Any, float]:

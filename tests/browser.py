@@ -11,7 +11,7 @@ import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 MISSING = "there is no browser: `apt install chromium`, or Google Chrome as google-chrome on the PATH"
-ARTEFACTS = Path(__file__).parent / "artefacts"  # screenshots of the last run, to be looked at
+ARTIFACTS = Path(__file__).parent / "artifacts"  # screenshots of the last run, to be looked at
 
 
 @dataclass
@@ -23,10 +23,10 @@ class Watched:
     strangers: list[str] = field(default_factory=list)
 
     def keep(self, name: str, part: str | None = None) -> None:
-        """A screenshot of what is seen, or of the whole of one part, as an artefact."""
-        ARTEFACTS.mkdir(exist_ok=True)
+        """A screenshot of what is seen, or of the whole of one part, as an artifact."""
+        ARTIFACTS.mkdir(exist_ok=True)
         place = self.page.locator(part) if part else self.page
-        place.screenshot(path=ARTEFACTS / f"{name}.png")
+        place.screenshot(path=ARTIFACTS / f"{name}.png")
 
     def check(self) -> None:
         """Nothing may have gone wrong, and nobody else may have been asked for anything."""

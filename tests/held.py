@@ -78,7 +78,7 @@ def main():
     summary.LAST_LEVELS = 2
     launch.Trainer = HeldTrainer
     if "NO_COMPARISON" in TOLD:
-        launch.finish = lambda *_: None
+        launch.export_and_compare = lambda *_: None
     crew.WAIT = float(TOLD.get("WAIT", crew.WAIT))
     if "WINDOW" in TOLD:
         from runs_helpers import ENDLESS  # loads JAX's devices, which several processes must do together

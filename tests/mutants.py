@@ -1,6 +1,6 @@
 """Plants faults in the package, one at a time, and says which ones the tests notice.
 
-`python tests/mutants.py` takes about 20 minutes on two idle cores; its exit code is 1 if a fault survives
+`python tests/mutants.py` takes about an hour on two idle cores; its exit code is 1 if a fault survives
 without a reason, if fewer than 95 % die, if one that must die does not, or if something is wrong with a row.
 
 Each row of `mutants.toml` is a fault: a text that stands exactly once in a file of the package, what

@@ -12,12 +12,13 @@ import jax
 import jax.numpy as jnp
 
 import probes
-from maestro import cohort, toml
+from maestro import cohort, settings, toml
 from maestro.config import EvaluationConfig
 from maestro.evaluation.opponents import Evaluation, seed_keys
 from maestro.games import Game
 from maestro.methods import METHODS
 from maestro.runs import agent_file, build, checkpoint, checkpoints, folder, trainer
+from maestro.runs.metrics_log import Position
 from maestro.runs.signals import Signals
 from maestro.runs.trainer import Trainer
 
@@ -143,8 +144,8 @@ class QuickTrainer(Trainer):
         self.killed_after = killed_after
         super().__init__(folder, GAMES[config.game], config, experiment(config), Listener(), Signals())
 
-    def start(self):
-        return quick_start(self.config)()
+    def restored(self):
+        return super().restored() or (quick_start(self.config)(), Position())
 
     def compile(self):
         return quick_chunk(self.config)
@@ -163,10 +164,25 @@ class QuickTrainer(Trainer):
 
 def new_folder(path, config):
     """The folder of a run that has not begun."""
-    new = folder.claim(path)
+    new = claim(path)
     folder.begin(new, config)
-    folder.furnish(new, config, "cpu")
+    for part in (new.checkpoints, new.agents):
+        part.mkdir()
     return new
+
+
+def nested(options):
+    """Pairs of a setting and what was typed for it, as changes in groups."""
+    changes = {}
+    for name, value in options:
+        settings.put(changes, name, value)
+    return changes
+
+
+def claim(path):
+    """An empty folder for a run."""
+    path.mkdir(parents=True, exist_ok=True)
+    return folder.RunFolder(path)
 
 
 def newest(path):

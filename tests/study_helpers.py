@@ -10,9 +10,10 @@ from maestro.agents.mlp import MLP
 from maestro.analysis.study import plan
 from maestro.envs.levels import as_json
 from maestro.games import Game, Split
-from maestro.runs import agent_file
+from maestro.runs import agent_file, sessions
 from maestro.runs import folder as run_folder
 from probes import SMALL, RockPaperScissors
+from runs_helpers import claim
 
 ROCK, PAPER, SCISSORS = 0, 1, 2
 HERE = '{"number": 1, "time_limit": 3}'
@@ -46,9 +47,10 @@ def study(*cohorts, **more):
 
 def finished(out, planned, hands):
     """The piece of a cohort whose students always show the same hand."""
-    folder = run_folder.claim(out / "runs" / planned.name)
+    folder = claim(out / "runs" / planned.name)
     run_folder.begin(folder, planned.config)
-    run_folder.furnish(folder, planned.config, "cpu")
+    run_folder.begin_session(folder, planned.config, sessions.this_one("cpu"))
+    folder.checkpoints.mkdir()
     folder.checkpoints.rmdir()
     for seed, hand in enumerate(hands):
         path = folder.agents / f"student-{seed}.safetensors"

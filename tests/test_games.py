@@ -11,11 +11,11 @@ from maestro import cli, games
 from maestro.config import TINY
 from maestro.games import Game, NotFound
 from maestro.games.lasertag import GAME
-from maestro.runs import build
+from maestro.runs import build, sessions
 from maestro.runs import folder as run_folder
 from maestro.settings import SettingsError
 from probes import RACE, Race, SmallAgent
-from runs_helpers import beside_tests, newest
+from runs_helpers import beside_tests, claim, newest
 from runs_helpers import call as call_process
 
 MY_GAME = """
@@ -275,13 +275,13 @@ def test_an_offered_game_is_among_those_that_are_allowed_and_must_be_typed(capsy
 def write_run(path, **changes):
     """A run that has begun, of a game and by a method that need not be known."""
     config = build.configure(RACE, RACE.presets["tiny"], {})
-    folder = run_folder.claim(path)
+    folder = claim(path)
     run_folder.begin(folder, config)
     text = folder.config.read_text()
     for name, value in changes.items():
         text = text.replace(f'{name} = "{getattr(config, name)}"', f'{name} = "{value}"')
     folder.config.write_text(text)
-    run_folder.furnish(folder, config, "cpu", changes.get("game", ""))
+    run_folder.begin_session(folder, config, sessions.this_one("cpu"), changes.get("game", ""))
     return folder
 
 
@@ -378,3 +378,8 @@ def test_a_game_and_a_method_of_ones_own_train_play_and_are_exported(capsys, her
         f"{student}: its card, student-0.json: plays 'sprint', not lasertag"
         in call(capsys, "duel", "Cross", "--a", student)[2]
     )
+
+
+def test_the_examples_of_help_texts_are_levels_and_players_of_the_default_game():
+    assert set(games.LEVELS) <= set(GAME.levels.names) and set(games.PLAYERS) <= set(GAME.players)
+    assert GAME.name == games.DEFAULT

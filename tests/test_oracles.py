@@ -48,7 +48,7 @@ def test_marginal_teachers_of_table_1_pick_theta_3_with_c():
 
 
 @pytest.mark.parametrize("N", [1, 2, 5, 11])
-def test_a_single_maximiser_has_the_weight_of_the_paper(N):
+def test_a_single_maximizer_has_the_weight_of_the_paper(N):
     weights = coplayers.highest_regret([0.0] * (N - 1) + [0.7], lam=0.1)
     assert weights[-1] == pytest.approx((N - 0.1 * (N - 1)) / N)
     assert weights[:-1] == pytest.approx([0.1 / N] * (N - 1))

@@ -121,7 +121,7 @@ def test_marginal_teachers_of_table_1_pick_theta_3_with_c():
 
 @pytest.mark.parametrize("members", [1, 2, 5, 11])
 @pytest.mark.parametrize("exploration", [0.05, 0.1])
-def test_a_single_maximiser_is_chosen_with_the_papers_probability(members, exploration):
+def test_a_single_maximizer_is_chosen_with_the_papers_probability(members, exploration):
     teacher = teacher_of(members, exploration=exploration)
     state = curriculum.init(teacher, jnp.zeros(1))
     most = jnp.full((members + 1, 4), -jnp.inf).at[:, 0].set(-0.5).at[members, 0].set(0.7)

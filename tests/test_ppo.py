@@ -181,9 +181,9 @@ def test_an_update_is_one_adam_step_for_each_minibatch(learner, batch):
 
 
 def test_gradients_are_scaled_down_to_the_largest_norm():
-    optimiser = ppo.optimizer(replace(CONFIG, max_grad_norm=1e-3))
+    optimizer = ppo.optimizer(replace(CONFIG, max_grad_norm=1e-3))
     large = jnp.ones(16)  # of norm 4
-    first, _ = jax.jit(optimiser.update)(large, optimiser.init(large), large)
+    first, _ = jax.jit(optimizer.update)(large, optimizer.init(large), large)
     size = 1e-3 / 4
     expected = -CONFIG.learning_rate * size / (size + CONFIG.adam_eps)  # Adam's first step
     np.testing.assert_allclose(first, np.full(16, expected), rtol=1e-4)

@@ -201,7 +201,7 @@ def test_fewer_coplayers_than_environments_play_equal_parts_of_them() -> None:
     assert alike[:4].all() and not alike[4:].any()
 
 
-def test_domain_randomisation_gets_a_fresh_level_at_every_episode() -> None:
+def test_domain_randomization_gets_a_fresh_level_at_every_episode() -> None:
     trajectory = play(Numbered(), lambda key, env, finished: Level(draw(key), jnp.int32(2)), num_envs=4)
     numbers = np.asarray(trajectory.obs[:, :, 0, 0, 0])
     np.testing.assert_array_equal(numbers[::2], numbers[1::2])

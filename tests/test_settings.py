@@ -28,10 +28,12 @@ from maestro.config import (
 from maestro.curriculum import Source
 from maestro.envs.lasertag.game import LaserTag
 from maestro.games.lasertag import GAME, OPPONENTS
-from maestro.methods import METHODS, highest_regret, self_play
+from maestro.methods import ESTIMATES, METHODS, highest_regret, self_play
+from maestro.regret import SCORES
 from maestro.runs.build import configure
-from maestro.settings import SettingsError, merge, nested, out_of_range
+from maestro.settings import SettingsError, merge, out_of_range
 from maestro.toml import from_toml, read, to_toml, toml_value
+from runs_helpers import nested
 
 LEVEL = "time limit: 9\nA faces: up\nB faces: down\nA.\n.B\n"
 AGENTS = [agents.ready(name) for name in agents.READY]
@@ -230,10 +232,10 @@ def test_options_win_over_a_file_and_a_file_over_a_preset(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text('preset = "tiny"\nseeds = 2\n[ppo]\nclip = 0.1\nepochs = 3\n')
     options = train.Options(config=str(path))
-    config, *_ = train.resolve(GAME, options, [("ppo.clip", "0.3"), ("seed", "7")], [], None)
+    config, *_ = train.resolve(GAME, options, nested([("ppo.clip", "0.3"), ("seed", "7")]), [], None)
     assert (config.agent, config.seeds, config.ppo.epochs) == (GAME.presets["tiny"].agent, 2, 3)
     assert (config.ppo.clip, config.seed) == (0.3, 7)
-    paper, *_ = train.resolve(GAME, replace(options, preset="paper"), [], [], None)
+    paper, *_ = train.resolve(GAME, replace(options, preset="paper"), {}, [], None)
     assert (paper.agent, paper.seeds) == (GAME.presets["paper"].agent, 2)
     assert merge({"ppo": {"clip": 0.1}, "seeds": 2}, {"ppo": {"epochs": 3}, "seeds": 4}) == {
         "ppo": {"clip": 0.1, "epochs": 3},
@@ -246,7 +248,7 @@ def test_an_unknown_preset_in_a_file_is_told_with_the_rest(tmp_path, content):
     path = tmp_path / "mine.toml"
     path.write_text(f"{content}\nseeds = 0\n")
     with pytest.raises(SettingsError) as raised:
-        train.resolve(GAME, train.Options(config=str(path)), [], [], None)
+        train.resolve(GAME, train.Options(config=str(path)), {}, [], None)
     preset, seeds = str(raised.value).splitlines()
     assert "preset: " in preset and "is not allowed; allowed: paper, fast, tiny" in preset
     assert "seeds: 0 is out of range" in seeds
@@ -403,3 +405,9 @@ def test_a_file_that_holds_no_level_is_refused(tmp_path, content):
     found = problems({"level": str(tmp_path / "bad.txt")})
     assert len(found) == 1 and found[0].startswith("level: ") and str(tmp_path / "bad.txt") in found[0]
     assert "is no file" in problems({"level": str(tmp_path)})[0]
+
+
+def test_the_names_of_scores_and_of_estimates_are_those_that_can_be_computed():
+    allowed = {name: get_args(setting.kind) for name, setting in settings_of(PAPER.curriculum).items()}
+    assert allowed["score"] == tuple(SCORES) and allowed["estimate"] == tuple(ESTIMATES)
+    assert set(SIGNED) == set(SCORES) - {"positive_value_loss", "learnability"}  # which are never negative

@@ -212,7 +212,7 @@ def test_what_does_not_divide_is_refused_with_the_numbers_that_would(case):
 
 
 def test_the_numbers_of_devices_that_would_do_are_those_that_are_not_refused():
-    for seeds, workers in [(1, 12), (3, 4), (10, 6)]:
+    for seeds, workers in [(1, 12), (3, 4), (10, 6), (16, 1)]:
         good = fitting(16, seeds, workers)
         for devices in range(1, 17):
             if devices in good:
@@ -254,7 +254,7 @@ def test_a_device_of_a_mesh_needs_less_memory():
     assert cost.memory(config, exp, Layout(2, 4)) == cost.memory(config, exp, Layout(1, 4)) // 2
 
 
-def test_rubbish_is_looked_for_again_once_a_program_is_compiled_or_refused():
+def test_garbage_is_looked_for_again_once_a_program_is_compiled_or_refused():
     def heard(x):
         seen.append(gc.isenabled())
         return x

@@ -205,8 +205,8 @@ def test_optimism_prefers_a_member_whose_buffer_is_empty(warmed_up) -> None:
         for seed, size in enumerate(teacher.population.size):
             empty = teacher.buffers.size[seed, 1 : 1 + size] == 0
             if measured.active.all() and empty.sum() == 1:
-                favourite = measured.coplayer_weights[seed, 1 + np.argmax(empty)]
-                np.testing.assert_allclose(favourite, 1 - rate + rate / size, rtol=1e-5)
+                favorite = measured.coplayer_weights[seed, 1 + np.argmax(empty)]
+                np.testing.assert_allclose(favorite, 1 - rate + rate / size, rtol=1e-5)
                 seen += 1
     assert seen >= 2
 

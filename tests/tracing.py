@@ -1,4 +1,4 @@
-"""How a process of the tests traces programs: with room on its stack, and seldom looking for rubbish."""
+"""How a process of the tests traces programs: with room on its stack, and seldom looking for garbage."""
 
 import gc
 import threading
@@ -24,7 +24,7 @@ def roomy_threads():
 
 
 def spare():
-    """Modules stay for good, and traced programs leave little rubbish: look for it seldom."""
+    """Modules stay for good, and traced programs leave little garbage: look for it seldom."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 50)

@@ -37,7 +37,7 @@ def captioned(picture, text):
     return caption.below(picture, caption.bar(text, picture.shape[1]))
 
 
-def labelled(name, scale=16):
+def labeled(name, scale=16):
     """A level at its start, its name above it, on white."""
     level = maps.LEVELS.load(name)
     picture = Image.fromarray(draw(level, LaserTag().reset(jax.random.key(0), level)[0], scale))
@@ -57,7 +57,7 @@ def row(cards):
 
 def gallery(names):
     """All levels, a few in each row."""
-    cards = [labelled(name) for name in names]
+    cards = [labeled(name) for name in names]
     rows = [row(cards[i : i + COLUMNS]) for i in range(0, len(cards), COLUMNS)]
     return np.concatenate(rows)
 

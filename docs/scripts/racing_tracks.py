@@ -22,12 +22,12 @@ CREDIT = (
 
 
 def draw_road(axes, level, reach):
-    """The road at its true width, with its kerbs, on grass that reaches so far from the middle."""
+    """The road at its true width, with its curbs, on grass that reaches so far from the middle."""
     road = track.along(level.center)
-    kerbed = np.asarray(track.kerbed(road))
-    colors = np.where(np.arange(len(kerbed)) % 2 == 0, "#ffffff", "#e02020")
+    curbed = np.asarray(track.curbed(road))
+    colors = np.where(np.arange(len(curbed)) % 2 == 0, "#ffffff", "#e02020")
     axes.set_facecolor(GRASS)
-    axes.add_collection(PolyCollection(np.asarray(track.kerbs(road))[kerbed], facecolors=colors[kerbed]))
+    axes.add_collection(PolyCollection(np.asarray(track.curbs(road))[curbed], facecolors=colors[curbed]))
     tiles = PolyCollection(np.asarray(track.tiles(road)), facecolors=ROAD, edgecolors=ROAD, linewidths=0.2)
     axes.add_collection(tiles)
     axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xticks=[], yticks=[])

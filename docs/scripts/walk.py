@@ -28,7 +28,7 @@ STATIONS = {  # by the function that begins each
     "main": "what was typed, and the game",
     "split": "the settings in force: preset, file, options, all checked",
     "launch": "the experiment, and whether it fits onto the device",
-    "claim": "the folder, its lock, signals, the live line",
+    "RunFolder.__post_init__": "the folder, its lock, signals, the live line",
     "work": "the trainer: a checkpoint to go on from, or a first state",
     "Trainer.run": "the first checkpoint is handed over",
     "Progress.watch": "in other threads: the live line, and the checkpoint is written",

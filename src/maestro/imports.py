@@ -2,22 +2,19 @@
 
 import importlib
 import os
+import re
 import sys
 import traceback
 from pathlib import Path
 from typing import Any
 
 OURS = Path(__file__).parent
+# Whether a name says where in Python something is: identifiers with dots, a colon, an identifier.
+is_path = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*").fullmatch
 
 
 class NotFound(ValueError):
     """Why what a person has named cannot be loaded."""
-
-
-def is_path(typed: str) -> bool:
-    """Whether a name says where in Python something is."""
-    module, colon, name = typed.partition(":")
-    return bool(colon) and name.isidentifier() and all(part.isidentifier() for part in module.split("."))
 
 
 def load(path: str, kind: type, typed: bool = False) -> Any:

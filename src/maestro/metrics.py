@@ -65,7 +65,7 @@ class Metrics(PyTreeNode):
     max_score: Leaf  # [1 or P]
     turnover: Leaf  # levels stored in this cycle, over the number of new levels tried
     skipped: Leaf  # updates skipped so far because they were not finite
-    exploiter: Tree = None  # Exploited; None: there never are any
+    exploiter: Exploited | None = None  # None: there never are any
     replayed_against: Leaf | None = None  # [P]; as `chosen`, of those that replay; None: it is the same
 
 
@@ -112,6 +112,7 @@ def of_cycle(
         win_rate=jnp.where(told.population.games > 0, population.win_rate(told.population), jnp.nan),
         members=told.population.size,
         skipped=after.learner.skipped,
+        exploiter=None,
         **buffer_metrics(known, told, task),
     )
 

@@ -107,16 +107,13 @@ def scalar(kind: Any, value: Any) -> Any:
     raise ValueError(value)
 
 
-def nested(options: list[tuple[str, str]]) -> dict[str, Any]:
-    """`ppo.learning-rate`, `3e-4` pairs as a nested dictionary."""
-    result: dict[str, Any] = {}
-    for name, value in options:
-        group, dot, last = name.replace("-", "_").partition(".")
-        if not dot:
-            result[group] = Word(value)
-        elif isinstance(result.setdefault(group, {}), dict):
-            result[group][last] = Word(value)
-    return result
+def put(changes: dict[str, Any], name: str, value: str) -> None:
+    """Add what an option says to nested changes: `ppo.learning-rate`, `3e-4`."""
+    group, dot, last = name.replace("-", "_").partition(".")
+    if not dot:
+        changes[group] = Word(value)
+    elif isinstance(changes.setdefault(group, {}), dict):
+        changes[group][last] = Word(value)
 
 
 def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from maestro.cohort import Cohort
 from maestro.config import RunConfig
+from maestro.envs.base import is_key
 from maestro.mesh import ENVS, SEEDS
 
 BY_SEED, ALIKE = PartitionSpec(SEEDS), PartitionSpec()
@@ -81,11 +82,6 @@ def placed(x: Any, sharding: NamedSharding) -> jax.Array:
     return jax.make_array_from_callback(known.shape, sharding, lambda part: known[part])
 
 
-def is_key(x: Any) -> bool:
-    """Whether an array is one of random keys."""
-    return jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key)
-
-
 def put(layout: Layout | None, cohort: Cohort) -> Cohort:
     """A cohort where it is to be trained."""
     return cohort if layout is None else layout.put(cohort)
@@ -109,7 +105,7 @@ def compiled(layout: Layout | None, function: Callable[..., Any], cohort: Cohort
     """`train_steps` compiled for a cohort as `put` has placed it."""
     program = jax.jit(function if layout is None else layout.spread(function))
     looks = gc.isenabled()
-    gc.disable()  # tracing makes very many small objects, and hardly any rubbish
+    gc.disable()  # tracing makes very many small objects, and hardly any garbage
     try:
         return program.lower(cohort, *limits).compile()
     finally:

@@ -105,7 +105,7 @@ def test_the_network_is_an_agent_of_429830_parameters(params):
 
 
 def by_products(x, h, c, w, b):
-    """What the kernel computes of one step, [N, B, ...], from its weights as each of its threads reads them."""
+    """What the kernel computes of one step, [N, B, ...], from its weights as its threads read them."""
     networks, gates_, columns = w.shape
     matrix, flat = np.zeros(w.shape, np.float32), np.asarray(w).reshape(networks, -1)
     places = itertools.product(range(gates_ // 32), range(columns // 32), range(4), range(32), range(8))

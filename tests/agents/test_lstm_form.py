@@ -4,6 +4,7 @@ import os
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -125,6 +126,17 @@ def test_a_library_is_built_once_for_each_version(compiler):
     assert len(calls()) == 1 and str(kernel.LIBRARY.source) in calls()[0] and "sm_90a" in calls()[0]
     make(WRITES, version=2)
     assert kernel.LIBRARY.path() != first and len(calls()) == 2
+
+
+def test_a_library_is_built_again_where_a_header_beside_its_source_has_changed(compiler, tmp_path):
+    make, calls = compiler
+    make(WRITES)
+    for name in ("own.cu", "own.cuh"):
+        (tmp_path / name).write_text("1")
+    library = replace(kernel.LIBRARY, source=tmp_path / "own.cu")
+    first = library.path()
+    (tmp_path / "own.cuh").write_text("2")
+    assert library.path() != first and len(calls()) == 2
 
 
 def test_it_is_kept_where_only_the_user_can_write(compiler):

@@ -199,3 +199,10 @@ def test_a_game_of_real_actions_trains_plays_and_is_exported(capsys, tmp_path, m
     card_path.write_text(json.dumps(card | {"agent": {"name": "lstm"}}))
     assert cli.run(["duel", "random", *game, "--a", student]) == 2
     assert "agent.name: 'lstm' is not allowed; allowed: mlp" in capsys.readouterr().err
+
+
+def test_the_layer_before_the_lstm_has_its_own_units():
+    agent = VectorLSTM(units=5, hidden=7).fitted(jax.ShapeDtypeStruct((3,), jnp.float32), Discrete(2))
+    params = agent.init(jax.random.key(0))
+    shapes = {name: [x.shape for x in jax.tree.leaves(params[name])] for name in ("layer", "lstm")}
+    assert (3, 5) in shapes["layer"] and (5, 4 * 7) in shapes["lstm"] and (7, 4 * 7) in shapes["lstm"]

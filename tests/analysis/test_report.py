@@ -19,7 +19,7 @@ from maestro.analysis import report
 from maestro.analysis.figures import FigureError, Options, find
 from maestro.analysis.figures.matrix import matrix
 from maestro.analysis.figures.source import opened
-from maestro.analysis.report import agents, answer, bound, crossplays, join, landscapes, recordings
+from maestro.analysis.report import agents, answer, bound, crossplays, join, landscapes, numbers, recordings
 from maestro.analysis.report.collecting import Quiet
 from maestro.analysis.report.games import Recorder, watch
 from maestro.analysis.report.opened import look
@@ -312,6 +312,7 @@ def test_numbers_that_are_none_are_null_and_strings_keep_every_letter():
     text = report.to_json(odd)
     assert not set("<>&\u2028\u2029") & set(text)
     assert json.loads(text) == {"x": [None, None, 0.5, [0, 1]], "y": "a<b>&\u2029?"}
+    assert numbers.listed([np.nan, -np.inf, 2.0, 1 / 3, 1e300]) == [None, None, 2, 0.3333, 1e300]
 
 
 @pytest.mark.parametrize("share", [0.7, 0.3, 0.1])
@@ -515,3 +516,9 @@ def test_a_run_folder_needs_no_more_than_its_settings(tmp_path):
     own = report.collect([run.path], QUICK)
     assert problems(json.loads(report.to_json(own))) == [] and own["runs"][0]["curriculum"] is None
     assert any("Nobody can be played here" in line for line in own["left_out"])
+
+
+def test_of_levels_that_are_too_many_half_are_forgotten():
+    moments = [{"seeds": [{"levels": [1, 2, 3, 4, 5]}, {"levels": [6]}]}]
+    assert "2 of each" in bound.fewer_levels({"runs": [{"curriculum": {"moments": moments}}]})
+    assert moments == [{"seeds": [{"levels": [1, 2]}, {"levels": [6]}]}]

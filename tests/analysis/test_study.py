@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 from maestro import toml
-from maestro.analysis.study import after, games, measures, pace, pieces, plan
+from maestro.analysis.study import after, games, grid, measures, pace, pieces, plan
 from maestro.analysis.study.pieces import BEGUN, DONE, NEW
 from maestro.evaluation import table
 from maestro.games import find
 from maestro.games.lasertag import GAME as LASERTAG
 from maestro.runs import folder as run_folder
+from maestro.runs import sessions
 from maestro.settings import SettingsError
+from runs_helpers import claim
 from study_helpers import GAME, PAPER, ROCK, SCISSORS, content, finished, note_session, study
 
 STUDIES = sorted((Path(__file__).parents[2] / "studies").glob("*.toml"))
@@ -152,9 +154,10 @@ def test_a_cohort_is_new_then_begun_then_done(tmp_path) -> None:
     found = study(DR)
     (planned,) = found.cohorts
     assert pieces.standings(found, tmp_path)[0].state == NEW
-    folder = run_folder.claim(tmp_path / "runs" / "dr-sp")
+    folder = claim(tmp_path / "runs" / "dr-sp")
     run_folder.begin(folder, planned.config)
-    run_folder.furnish(folder, planned.config, "cpu")
+    run_folder.begin_session(folder, planned.config, sessions.this_one("cpu"))
+    folder.checkpoints.mkdir()
     (folder.checkpoints / "000000003-000000003.json").touch()
     (standing,) = pieces.standings(found, tmp_path)
     assert (standing.state, standing.updates, standing.left) == (BEGUN, 3, 1)
@@ -344,3 +347,8 @@ def test_the_papers_grids_have_the_papers_values_and_at_least_five_seeds(name) -
     for setting, expected in values.items():
         group, _, last = setting.partition(".")
         assert {getattr(getattr(cohort.config, group), last) for cohort in found.cohorts} == expected
+
+
+def test_points_of_a_grid_are_named_by_the_last_part_of_a_setting_unless_two_have_it() -> None:
+    names = [name for _, name in grid.points({"ppo.clip": [0.1], "ppo.units": [1], "agent.units": [2]})]
+    assert names == ["+clip=0.1+ppo.units=1+agent.units=2"]

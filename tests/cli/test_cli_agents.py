@@ -20,6 +20,7 @@ from maestro.methods import PAPER_METHODS
 from maestro.runs import agent_file, entrants, players
 from maestro.runs import folder as run_folder
 from probes import RockPaperScissors
+from runs_helpers import claim
 
 PLAYERS = {"rock": Always(0, "rock"), "paper": Always(1, "paper")}
 GAME = Game("shipped-rps", RockPaperScissors, type(AGENT), {"tiny": TINY}, PLAYERS)
@@ -46,7 +47,7 @@ def script():
 
 def a_run(path, config, actions):
     """A run without checkpoints, as a study keeps it."""
-    folder = run_folder.claim(path)
+    folder = claim(path)
     run_folder.begin(folder, config)
     folder.agents.mkdir(parents=True)
     for i, action in enumerate(actions):

@@ -9,7 +9,7 @@ import jax
 import pytest
 
 from maestro import cli
-from maestro.cli import devices
+from maestro.cli import options
 from maestro.runs.folder import RunFolder, read_json
 from maestro.sharding import Layout
 from probes import SMALL, with_changes
@@ -86,8 +86,8 @@ def test_a_dry_run_tells_the_memory_of_each_device_of_a_mesh_that_is_elsewhere(c
 @pytest.mark.parametrize("words, wanted", [(("", ""), (2, 2)), (("2", ""), (2, 1)), (("", "1x4"), (1, 4))])
 def test_all_devices_share_a_run_unless_it_is_said_otherwise(monkeypatch, words, wanted):
     monkeypatch.setattr(jax, "device_count", lambda: 4)
-    assert devices.layout_of(*words, SPREAD) == Layout(*wanted)
-    assert devices.layout_of("1", "", SPREAD) is None
+    assert options.layout_of(*words, SPREAD) == Layout(*wanted)
+    assert options.layout_of("1", "", SPREAD) is None
 
 
 def stopped(process):

@@ -16,6 +16,7 @@ from maestro.runs import folder as run_folder
 from maestro.runs import lock
 from maestro.runs.trainer import Stopped
 from runs_helpers import call as call_other
+from runs_helpers import claim
 from study_helpers import PAPER, ROCK, finished, note_session, study
 from study_sittings import COHORTS, CROSSPLAY, FILE, NOW, QuickTrainer, be_quick, content, sitting
 
@@ -177,7 +178,7 @@ def test_what_was_begun_comes_first_and_what_has_failed_before_comes_last(place)
     found = study(*COHORTS, {"method": "maestro"})
     for number, state in ((0, "failed"), (2, "stopped")):
         planned = found.cohorts[number]
-        folder = run_folder.claim(place / "runs" / planned.name)
+        folder = claim(place / "runs" / planned.name)
         run_folder.begin(folder, planned.config)
         run_folder.write_status(folder, state=state)
     one = Sitting(found, place)
@@ -190,7 +191,7 @@ def test_what_was_begun_comes_first_and_what_has_failed_before_comes_last(place)
 
 def test_a_cohort_that_another_process_works_on_is_left_to_it(place, capsys) -> None:
     planned = study(*COHORTS).cohorts[0]
-    folder = run_folder.claim(place / "out" / "runs" / planned.name)
+    folder = claim(place / "out" / "runs" / planned.name)
     run_folder.begin(folder, planned.config)
     with lock.hold(folder.path):
         one = sitting(place / "out", only=("dr-sp",))

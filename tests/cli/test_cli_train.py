@@ -11,7 +11,7 @@ from maestro.envs.lasertag import maps
 from maestro.games.lasertag import GAME
 from maestro.runs import build
 from maestro.runs import folder as run_folder
-from maestro.settings import nested
+from runs_helpers import claim, nested
 
 PAPER, TINY = GAME.presets["paper"], GAME.presets["tiny"]
 
@@ -226,7 +226,7 @@ def new_run(folder):
     """A run that was created and never trained."""
     (folder / "mine.txt").write_text(maps.TEXTS["Maze1"])
     changes = nested([("ppo.clip", "0.3"), ("ppo.epochs", "5"), ("level", "mine.txt"), ("seeds", "2")])
-    run = run_folder.claim(folder / "run")
+    run = claim(folder / "run")
     run_folder.begin(run, build.configure(GAME, TINY, changes))
     return run
 

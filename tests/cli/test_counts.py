@@ -13,9 +13,9 @@ from maestro.cli.progress import Progress, duration, line, roughly
 from maestro.config import TINY
 from maestro.games import Game
 from maestro.runs import folder as run_folder
-from maestro.runs import summary
+from maestro.runs import sessions, summary
 from probes import RockPaperScissors, experiment, with_changes
-from runs_helpers import Listener
+from runs_helpers import Listener, claim
 
 GAME = Game("rock-paper-scissors", RockPaperScissors, type(AGENT), {"tiny": TINY})
 PAPER, SCISSORS = Always(1, "paper"), Always(2, "scissors")
@@ -47,11 +47,11 @@ def test_a_single_duel_says_who_won_after_how_many_steps(capsys, players, told) 
 def test_the_end_of_a_run_says_how_often_the_students_have_won(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(summary, "LAST_LEVELS", 4)
     config = with_changes(GAME.presets["tiny"], seeds=2, agent=AGENT)
-    exp, folder = experiment(env=RockPaperScissors(), agent=AGENT), run_folder.claim(tmp_path / "run")
+    exp, folder = experiment(env=RockPaperScissors(), agent=AGENT), claim(tmp_path / "run")
     run_folder.begin(folder, config)
-    run_folder.furnish(folder, config, "cpu")
+    run_folder.begin_session(folder, config, sessions.this_one("cpu"))
     reporter = Listener()
-    launch.finish(launch.Job(GAME, config), folder, exp, students([2, 1], [1, 1]), reporter)
+    launch.export_and_compare(launch.Job(GAME, config), folder, exp, students([2, 1], [1, 1]), reporter)
     lines = reporter.said[0].splitlines()
     assert lines[1] == "The trained student against its own first co-player, on 8 unseen games of 2 seeds:"
     assert lines[2] == "  won 4, drawn 4, lost 0 (won 50%: 0% to 100%, 95 % confidence)"  # by the seeds

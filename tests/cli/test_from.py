@@ -150,7 +150,7 @@ def test_without_an_accelerator_the_usual_preset_is_small_and_that_is_said(tmp_p
 
 def remark(**options):
     """What is said of the preset."""
-    return train.resolve(GAME, train.Options(**options), [], [], None)[-1]
+    return train.resolve(GAME, train.Options(**options), {}, [], None)[-1]
 
 
 def test_nothing_is_said_of_a_preset_that_was_asked_for(tmp_path, monkeypatch):

@@ -24,9 +24,10 @@ from maestro.runs import agent_file, checkpoint
 from maestro.runs.agent_file import AgentError
 from maestro.runs.build import configure
 from maestro.runs.checkpoint import CheckpointError
-from maestro.settings import SettingsError, merge, nested
+from maestro.settings import SettingsError, merge
 from maestro.toml import from_toml, read, to_toml
 from probes import RACE
+from runs_helpers import nested
 
 TINY = GAME.presets["tiny"]
 

@@ -23,11 +23,12 @@ from maestro.envs.lasertag.game import LaserTag
 from maestro.evaluation.play import episode, step_bound
 from maestro.games.lasertag import GAME
 from maestro.methods import METHODS
-from maestro.runs import agent_file, build, checkpoints, lock
+from maestro.runs import agent_file, build, checkpoints, lock, sessions
 from maestro.runs import folder as run_folder
 from maestro.runs.checkpointer import Checkpointer
 from maestro.runs.metrics_log import MetricsLog, Position
 from probes import QUICK, RACE
+from runs_helpers import claim
 
 SMALL = {
     "seeds": 2,
@@ -46,9 +47,9 @@ def call(capsys, *arguments):
 
 def make(path, config=CONFIG, **status):
     """The folder of a run that has a status, or none yet."""
-    folder = run_folder.claim(path)
+    folder = claim(path)
     run_folder.begin(folder, config)
-    run_folder.furnish(folder, config, "cpu")
+    run_folder.begin_session(folder, config, sessions.this_one("cpu"))
     if status:
         run_folder.write_status(folder, **status)
     return folder

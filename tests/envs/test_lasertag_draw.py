@@ -39,17 +39,17 @@ def test_a_picture_has_so_many_pixels_per_cell(start, scale):
     assert image.shape == (5 * scale, 11 * scale, 3) and image.dtype == np.uint8
 
 
-def test_walls_are_grey_and_floor_is_black_and_what_an_agent_sees_is_lighter(start):
+def test_walls_are_gray_and_floor_is_black_and_what_an_agent_sees_is_lighter(start):
     image = draw(LEVEL, start, 5)
     assert np.all(cell(image, 5, 0, 6) == 179) and np.all(cell(image, 5, 1, 6) == 0)
     assert np.all(cell(image, 5, 2, 3) > 30) and np.all(cell(image, 5, 0, 10) > 179)
     assert cell(image, 5, 2, 3)[0, 0, 0] > cell(image, 5, 2, 3)[0, 0, 2]  # the student's light is reddish
 
 
-def test_agents_have_their_colours_and_point_ahead(start):
+def test_agents_have_their_colors_and_point_ahead(start):
     image = draw(LEVEL, start, 40)
-    for row, column, colour in ((3, 1, RED), (3, 9, BLUE)):
-        assert tuple(cell(image, 40, row, column)[20, 20]) == tuple(colour)
+    for row, column, color in ((3, 1, RED), (3, 9, BLUE)):
+        assert tuple(cell(image, 40, row, column)[20, 20]) == tuple(color)
     student = np.all(cell(image, 40, 3, 1) == RED, axis=-1)
     widths = student.sum(axis=0)  # facing right: tall at the left, a tip at the right
     assert widths[10] > widths[20] > widths[30] > 0
@@ -68,10 +68,10 @@ def test_turning_the_agent_turns_its_triangle(start, facing):
     np.testing.assert_array_equal(shapes[1], np.rot90(shapes[0], -facing))
 
 
-@pytest.mark.parametrize(("owner", "colour"), [(0, RED), (1, BLUE)])
-def test_a_bolt_is_a_disc_of_its_owners_colour(start, owner, colour):
+@pytest.mark.parametrize(("owner", "color"), [(0, RED), (1, BLUE)])
+def test_a_bolt_is_a_disc_of_its_owners_color(start, owner, color):
     image = draw(LEVEL, with_bolt(start, 1, 6, owner), 40)
-    disc = np.all(cell(image, 40, 1, 6) == colour, axis=-1)
+    disc = np.all(cell(image, 40, 1, 6) == color, axis=-1)
     assert disc.any() and np.array_equal(disc, disc.T) and np.array_equal(disc, disc[::-1])
 
 

@@ -150,9 +150,9 @@ def test_a_game_is_the_episode_of_its_key() -> None:
 
 def test_each_result_belongs_to_the_level_of_its_place() -> None:
     seat = np.tile([1, -1], 4)
-    favoured = np.where(levels(8).number % 2 == 0, 1, -1)
-    np.testing.assert_array_equal(play(LevelDecides(), Guesser(0.5), Guesser(0.5)), seat * favoured)
-    assert set(favoured[::2]) == set(favoured[1::2]) == {1, -1}
+    favored = np.where(levels(8).number % 2 == 0, 1, -1)
+    np.testing.assert_array_equal(play(LevelDecides(), Guesser(0.5), Guesser(0.5)), seat * favored)
+    assert set(favored[::2]) == set(favored[1::2]) == {1, -1}
 
 
 def test_the_stronger_player_wins_more_from_both_seats() -> None:

@@ -20,8 +20,8 @@ def highest_regret(max_scores, lam, empty="pessimistic"):
         return uniform(N)
     stand_in = math.inf if empty == "optimistic" else -math.inf
     scores = [stand_in if score == -math.inf else score for score in max_scores]
-    maximisers = [k for k in range(N) if scores[k] == max(scores)]
-    return [lam / N + (1 - lam) / len(maximisers) * (k in maximisers) for k in range(N)]
+    maximizers = [k for k in range(N) if scores[k] == max(scores)]
+    return [lam / N + (1 - lam) / len(maximizers) * (k in maximizers) for k in range(N)]
 
 
 def expected_score(scores, chances):
@@ -49,7 +49,7 @@ def optimistic(estimates, c, played, since):
 
 
 def hardest(win_rates, power=2.0, smooth=0.1):
-    """PFSP: f_hard(x) = (1 - x)^power normalised (uniform if all are 0), `smooth` added, normalised again."""
+    """PFSP: f_hard(x) = (1 - x)^power normalized (uniform if all are 0), `smooth` added, normalized again."""
     worst = max(1.0 - x for x in win_rates)  # relative to it, so that not all underflow
     weights = [((1.0 - x) / worst) ** power if worst > 0 else 0.0 for x in win_rates]
     total = sum(weights)
@@ -59,7 +59,7 @@ def hardest(win_rates, power=2.0, smooth=0.1):
 
 
 def restricted(weights, warm):
-    """Weights renormalised among the warm members; uniform among them where they have no weight at all."""
+    """Weights renormalized among the warm members; uniform among them where they have no weight at all."""
     if not any(warm):
         raise ValueError("warm has no true entry: nothing can be replayed")
     kept = [w if is_warm else 0.0 for w, is_warm in zip(weights, warm, strict=True)]

@@ -19,7 +19,7 @@ OPTIONS = {
 
 
 def rank_shares(scores, beta):
-    """Share of each score, (1/rank)^(1/beta) normalised; rank 1 is the highest, ties by lower index."""
+    """Share of each score, (1/rank)^(1/beta) normalized; rank 1 is the highest, ties by lower index."""
     order = sorted(range(len(scores)), key=lambda i: (-scores[i], i))
     weights = [0.0] * len(scores)
     for place, i in enumerate(order):
@@ -28,7 +28,7 @@ def rank_shares(scores, beta):
 
 
 def proportional_shares(scores, beta):
-    """Share of each score, max(S, 0)^(1/beta) normalised; uniform where no score is positive.
+    """Share of each score, max(S, 0)^(1/beta) normalized; uniform where no score is positive.
 
     Of scores relative to the highest, whose powers cannot overflow nor all underflow.
     """

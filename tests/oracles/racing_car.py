@@ -51,7 +51,7 @@ def roll(car, wheel, brake):
     return omega - np.sign(omega) * min(15 * max(brake, 0.0), abs(omega))
 
 
-def tyre(car, wheel, on_road):
+def tire(car, wheel, on_road):
     """The force on one wheel; the wheel rolls slower by its reaction."""
     angle = car.heading + car.steer[wheel]
     side, ahead = np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
@@ -84,7 +84,7 @@ def step(car, action, on_road):
     for wheel in range(4):
         car.omega[wheel] = roll(car, wheel, action[2])
         car.phase[wheel] += DT * car.omega[wheel]
-        push, arm = tyre(car, wheel, on_road[wheel]), turned(car.heading, PLACES[wheel] - CENTER)
+        push, arm = tire(car, wheel, on_road[wheel]), turned(car.heading, PLACES[wheel] - CENTER)
         force, torque = force + push, torque + arm[0] * push[1] - arm[1] * push[0]
         rates[wheel] = steer(car, wheel, -action[0] if wheel < 2 else 0.0)
     lost = ORBIT * (1 - np.cos(car.heading - car.heading_before)) * car.spin

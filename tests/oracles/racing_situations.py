@@ -52,15 +52,15 @@ def cars(generator: np.random.Generator, levels: Level, tiles: np.ndarray) -> mo
     return close.replace(**{name: jnp.asarray(value, jnp.float32) for name, value in drawn.items()})
 
 
-def onto_kerbs(generator: np.random.Generator, levels: Level, racers: model.Car) -> model.Car:
-    """Every sixth game's first car slowly over the middle of a kerb, if its track has one."""
+def onto_curbs(generator: np.random.Generator, levels: Level, racers: model.Car) -> model.Car:
+    """Every sixth game's first car slowly over the middle of a curb, if its track has one."""
     roads = jax.vmap(track.along)(levels.center)
-    there, corners = (np.asarray(jax.vmap(of)(roads)) for of in (track.kerbed, track.kerbs))
+    there, corners = (np.asarray(jax.vmap(of)(roads)) for of in (track.curbed, track.curbs))
     position, velocity = np.array(racers.position), np.array(racers.velocity)
     for game in range(3, len(there), 6):
         if there[game].any():
-            kerb = generator.choice(np.flatnonzero(there[game]))
-            position[game, 0], velocity[game, 0] = corners[game, kerb].mean(axis=0), (0.5, 0.5)
+            curb = generator.choice(np.flatnonzero(there[game]))
+            position[game, 0], velocity[game, 0] = corners[game, curb].mean(axis=0), (0.5, 0.5)
     return racers.replace(position=jnp.asarray(position), velocity=jnp.asarray(velocity))
 
 
@@ -72,7 +72,7 @@ def situations(number: int, seed: int) -> tuple[Level, State, jax.Array, jax.Arr
     levels = jax.tree.map(lambda x: x[which], few)
     tiles = generator.integers(468, size=(number, 2))
     tiles[::2, 1] = tiles[::2, 0]
-    racers = onto_kerbs(np.random.default_rng(seed), levels, cars(generator, levels, tiles))
+    racers = onto_curbs(np.random.default_rng(seed), levels, cars(generator, levels, tiles))
     visited = generator.random((number, 2, 468)) < generator.choice([0, 0.5, 0.9], (number, 1, 1))
     nearly = np.arange(number) % 5 == 0  # a lap that lacks what lies just ahead
     ahead = (np.arange(468)[None] - tiles[:, :1]) % 468 < 6

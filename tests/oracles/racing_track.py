@@ -1,4 +1,4 @@
-"""Tracks one point at a time in double precision: tiles, kerbs, the generator's curve, measures of a line."""
+"""Tracks one point at a time in double precision: tiles, curbs, the generator's curve, measures of a line."""
 
 import math
 from itertools import pairwise
@@ -25,7 +25,7 @@ def tile(point: np.ndarray, beta: np.ndarray, i: int) -> list[tuple[float, float
     return ends + [beside(*point[i - 1], beta[i - 1], offset) for offset in (WIDTH, -WIDTH)]
 
 
-def kerbed(beta: np.ndarray) -> list[bool]:
+def curbed(beta: np.ndarray) -> list[bool]:
     """Tiles in a run of four that all turn by more than 0.062, all the same way."""
     marked = [False] * len(beta)
     for i in range(len(beta)):
@@ -36,8 +36,8 @@ def kerbed(beta: np.ndarray) -> list[bool]:
     return marked
 
 
-def kerb(point: np.ndarray, beta: np.ndarray, i: int) -> list[tuple[float, float]]:
-    """The four corners of a kerb: on the left of a left turn, on the right of a right turn."""
+def curb(point: np.ndarray, beta: np.ndarray, i: int) -> list[tuple[float, float]]:
+    """The four corners of a curb: on the left of a left turn, on the right of a right turn."""
     side = -1 if turn(beta, i) > 0 else 1
     corners = [(i, WIDTH), (i, WIDTH + BORDER), (i - 1, WIDTH + BORDER), (i - 1, WIDTH)]
     return [beside(*point[k], beta[k], side * offset) for k, offset in corners]

@@ -55,27 +55,27 @@ def in_hull(points, corners):
     return np.any([in_convex(points, np.array(three)) for three in combinations(corners, 3)], axis=0)
 
 
-def has_kerb(beta):
-    """For each tile whether it has a kerb."""
-    number, kerb = len(beta), [False] * len(beta)
+def has_curb(beta):
+    """For each tile whether it has a curb."""
+    number, curb = len(beta), [False] * len(beta)
     turn = [(beta[i] - beta[i - 1] + np.pi) % (2 * np.pi) - np.pi for i in range(number)]
     for i in range(number):
         last = [turn[i - back] for back in range(4)]
         if all(t > 0.062 for t in last) or all(t < -0.062 for t in last):
             for back in range(4):
-                kerb[i - back] = True
-    return kerb, np.sign(turn)
+                curb[i - back] = True
+    return curb, np.sign(turn)
 
 
 def road(point, beta, visited):
-    """Corners and color of each tile and kerb in the order in which they are drawn."""
+    """Corners and color of each tile and curb in the order in which they are drawn."""
     normal = np.stack([np.cos(beta), np.sin(beta)], axis=-1)
-    kerb, side = has_kerb(beta)
+    curb, side = has_curb(beta)
     for i in range(len(point)):
         ends = ((point[i], normal[i]), (point[i - 1], normal[i - 1]))
-        grey = round(255 * (0.4 if visited[i] else 0.4 + 0.01 * (i % 3)))
-        yield [p + reach * n for p, n in ends for reach in (-40 / 6, 40 / 6)], (grey,) * 3
-        if kerb[i]:
+        gray = round(255 * (0.4 if visited[i] else 0.4 + 0.01 * (i % 3)))
+        yield [p + reach * n for p, n in ends for reach in (-40 / 6, 40 / 6)], (gray,) * 3
+        if curb[i]:
             corners = [p - side[i] * reach * n for p, n in ends for reach in (40 / 6, 48 / 6)]
             yield corners, (255, 255, 255) if i % 2 == 0 else (255, 0, 0)
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from maestro.envs.base import Discrete
-from maestro.runs import agent_file, beginning, checkpoints
+from maestro.runs import agent_file, beginning, checkpoints, sessions
 from maestro.runs import folder as run_folder
 from maestro.runs.agent_file import AgentError
 from maestro.runs.folder import RunError
 from maestro.settings import SettingsError
 from probes import with_changes
-from runs_helpers import RACE, Killed, Listener, QuickTrainer, experiment, micro, new_folder, newest
+from runs_helpers import RACE, Killed, Listener, QuickTrainer, claim, experiment, micro, new_folder, newest
 
 
 def other(folder, config):
@@ -29,9 +29,9 @@ def longer(config, updates, **changes):
 
 def begun(path, config, start):
     """The folder of a run with what it begins with."""
-    folder = run_folder.claim(path)
+    folder = claim(path)
     run_folder.begin(folder, config, lambda: beginning.plant(folder, config, start, Listener()))
-    run_folder.furnish(folder, config, "cpu")
+    run_folder.begin_session(folder, config, sessions.this_one("cpu"))
     return folder
 
 

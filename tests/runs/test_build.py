@@ -22,9 +22,10 @@ from maestro.games import Game
 from maestro.games.lasertag import GAME
 from maestro.methods import METHODS, uniform
 from maestro.runs import build, cost
-from maestro.settings import SettingsError, nested
+from maestro.settings import SettingsError
 from maestro.toml import MAX_BYTES, from_toml, to_toml
 from probes import RACE, Race, SmallAgent
+from runs_helpers import nested
 
 PAPER, TINY = GAME.presets["paper"], GAME.presets["tiny"]
 SMALL = replace(

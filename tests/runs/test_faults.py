@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from maestro import cli
-from maestro.runs import checkpoint, folder, lock
+from maestro.runs import checkpoint, folder, lock, sessions
 from maestro.runs.folder import RunFolder, read_json
 from maestro.runs.signals import ABORTED, ASKED, GRACE, Signals
 from maestro.runs.trainer import Stopped
@@ -167,7 +167,7 @@ def test_a_request_during_the_last_comparison_is_heard_at_once(tmp_path):
     trainer.signals.received = signal.SIGINT
     told = r"stopped at update 8; only the film is missing$"
     with set_at_the_end() as release, pytest.raises(Stopped, match=told) as stop:
-        trainer.interruptible(release.wait, "only the film is missing")
+        trainer.interruptible(trainer.signals.begin(release.wait), "only the film is missing")
     assert stop.value.code == 130
 
 
@@ -329,11 +329,11 @@ def test_a_run_killed_at_its_very_start_can_be_started_or_resumed(tmp_path):
     (path / "config.toml.part").write_text("half")
     (path / "lock").write_text("4711")
     run = new_folder(path, SHORT_RUN)
-    for file in (*path.glob("*.json"), path / "README"):
-        file.unlink()
     run.checkpoints.rmdir()
-    folder.furnish(run, SHORT_RUN, "cpu")
-    QuickTrainer(run, SHORT_RUN).run()
+    run.agents.rmdir()
+    trainer = QuickTrainer(run, SHORT_RUN)
+    folder.begin_session(run, SHORT_RUN, sessions.this_one("cpu"))
+    trainer.run()
     assert read_json(run.status)["state"] == "finished"
     assert len((path / "README").read_text().splitlines()) == 5
     assert json.loads((path / "about.json").read_text())["device"] == "cpu"

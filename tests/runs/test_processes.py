@@ -141,7 +141,7 @@ def digests_of(path):
 
 
 def resumed_as_saved(path, number, tmp_path):
-    """Processes that go on with a run, in the state that was saved, digest by digest, for an update."""
+    """Processes that resume a run, in the state that was saved, digest by digest, for an update."""
     saved, updates, file = digests_of(path), reached(path), tmp_path / "restored.json"
     file.unlink(missing_ok=True)
     more = {"RESTORED": file, "GRACE": "inf"}

@@ -19,8 +19,7 @@ def about(run):
 
 def session(run, device="cpu"):
     """What another process that trains the run is told."""
-    folder.furnish(run, CONFIG, device)
-    return folder.begin_session(run, device)
+    return folder.begin_session(run, CONFIG, sessions.this_one(device))
 
 
 def begun(tmp_path):

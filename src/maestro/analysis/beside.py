@@ -18,7 +18,7 @@ COLORS = ("#ff3366", "#45b0fc")  # of the seats, for games that say nothing
 ROW = 8  # numbers in a row of a heat map of a vector
 SMALL = 14  # letters
 LETTERS = 2 * SMALL - 4  # of the chart, which is drawn twice as large
-GREY = (130, 130, 135)
+GRAY = (130, 130, 135)
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Beside:
         return self.draw.colors or COLORS
 
     def called(self, seat: int) -> str:
-        """`red: hunter`, or `A: hunter` in a game that does not say how it draws its seats."""
+        """`red: random`, or `A: random` in a game that does not say how it draws its seats."""
         return f"{(self.draw.seats or ('A', 'B'))[seat]}: {self.names[seat]}"
 
     def column(self, t: int) -> np.ndarray:
@@ -126,10 +126,10 @@ def curves(
         return x, margin + (2 * CHART - 2 * margin) * (high - value) / (high - low)
 
     for value, told in labels.items():
-        paint.line([place(0, value), place(max(1, steps - 1), value)], GREY, 2 if value == 0 else 1)
+        paint.line([place(0, value), place(max(1, steps - 1), value)], GRAY, 2 if value == 0 else 1)
         apart = abs(place(0, value)[1] - place(0, 0.0)[1])
         if value == 0 or apart >= LETTERS:  # the label at 0 stays where another would lie upon it
-            paint.text((margin, place(0, value)[1]), told, GREY, font, "lm")
+            paint.text((margin, place(0, value)[1]), told, GRAY, font, "lm")
     for seat in range(2):
         points = [place(t, value) for t, value in enumerate(values[:, seat]) if np.isfinite(value)]
         if len(points) > 1:

@@ -5,9 +5,7 @@ from typing import Any
 import numpy as np
 
 from maestro.evaluation import resampling, round_robin
-from maestro.evaluation.table import Table, extras, select
-
-SHARES = ("won", "drawn", "lost")
+from maestro.evaluation.table import SHARES, Table, extras, select
 
 
 def number(x: Any) -> float | None:

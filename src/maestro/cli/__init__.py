@@ -6,7 +6,7 @@ import os
 import sys
 
 from maestro.cli.output import say
-from maestro.games import DEFAULT
+from maestro.games import DEFAULT, LEVELS, PLAYERS
 from maestro.settings import SettingsError
 
 COMMANDS = {  # the module maestro.cli.<name>, whose `main(arguments)` runs it
@@ -31,8 +31,8 @@ EXAMPLES = f"""\
 examples:
   maestro train {DEFAULT} --preset tiny
   maestro train {DEFAULT} --method maestro --preset fast --seeds 10
-  maestro levels show Cross
-  maestro duel FourRooms --a random --b hunter
+  maestro levels show {LEVELS[1]}
+  maestro duel {LEVELS[0]} --a random --b {PLAYERS[0]}
   maestro COMMAND --help"""
 
 

@@ -105,6 +105,8 @@ def told(name: str, card: Card) -> list[str]:
 
 def met(result: Card) -> Row:
     """A line about one opponent."""
-    shares = {kind: f"{result[kind]:.2f}" for kind in ("won", "drawn", "lost")}
+    from maestro.evaluation.table import SHARES
+
+    shares = {kind: f"{result[kind]:.2f}" for kind in SHARES}
     about = {"against": result["opponent"], "levels": result["levels"], "games": number(result["games"])}
     return {**about, **shares, "return (95 %)": interval(result)}

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maestro import cache
+from maestro import cache, imports
 
 if TYPE_CHECKING:
     from maestro.games import Game
@@ -123,12 +123,35 @@ def find_game(option: str, typed: str) -> "Game":
         raise Mistake(f"{option}: {error}") from None
 
 
+def find_method(typed: str) -> Any:
+    """A method of the user's own, if that is what was typed."""
+    if not imports.is_path(typed):
+        return None
+    from maestro.curriculum import Method
+
+    try:
+        return imports.load(typed, Method, typed=True)
+    except imports.NotFound as error:
+        raise Mistake(f"--method: {error}") from None
+
+
 def find_level(game: "Game", value: str) -> tuple[str, Any]:
     """A level by its name or by the path of its file, and what to call it."""
     try:
         return game.levels.find(value)
     except ValueError as error:
         raise Mistake(f"level: {error}") from None
+
+
+def with_examples(command: Any) -> Any:
+    """A command in whose help {level} and {player} are those of the game that is meant if none is named."""
+    from maestro.games import LEVELS, PLAYERS
+
+    (level, other_level), (player, other_player) = LEVELS, PLAYERS
+    names = {"level": level, "other_level": other_level, "player": player, "other_player": other_player}
+    for name, value in names.items():
+        command.__doc__ = command.__doc__.replace(f"{{{name}}}", value)
+    return command
 
 
 def unusable(error: "SettingsError") -> str:

@@ -8,8 +8,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from maestro.cli.arguments import Mistake, find_game, unusable, use_cache
-from maestro.cli.options import find_method
+from maestro.cli.arguments import Mistake, find_game, find_method, unusable, use_cache
 from maestro.cli.output import say
 from maestro.runs import processes
 from maestro.runs.processes import OPTIONS, ProcessError

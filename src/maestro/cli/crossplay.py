@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from maestro.cli.arguments import MAX_SEED, Mistake, check_range, parse, use_cache
+from maestro.cli.arguments import MAX_SEED, Mistake, check_range, parse, use_cache, with_examples
 from maestro.cli.opening import PlayedOption, played_game
 from maestro.cli.options import JsonFlag
 from maestro.cli.output import say
@@ -38,6 +38,7 @@ def main(arguments: list[str]) -> None:
     parse(crossplay, "crossplay", arguments)
 
 
+@with_examples
 def crossplay(
     who: Who,
     out: Annotated[Path, tyro.conf.arg(metavar="FOLDER", help="Where the games go.")],
@@ -59,7 +60,7 @@ def crossplay(
 
     maestro crossplay runs/maestro runs/plr-fsp runs/dr-sp --out round-robin
 
-    maestro crossplay runs/maestro hunter turret --levels Cross,Ruins --episodes 20 --out with-scripts
+    maestro crossplay runs/maestro {player} {other_player} --levels {level},{other_level} --out with-scripts
 
     maestro crossplay runs/* --levels generated:64 --milestones --out along-training
 

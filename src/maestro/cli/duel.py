@@ -19,6 +19,7 @@ from maestro.cli.arguments import (
     find_level,
     parse,
     use_cache,
+    with_examples,
     writing,
 )
 from maestro.cli.opening import PlayedOption, played_game
@@ -35,6 +36,7 @@ def main(arguments: list[str]) -> None:
     parse(duel, "duel", arguments)
 
 
+@with_examples
 def duel(
     level: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="LEVEL")],
     a: Annotated[str, tyro.conf.arg(metavar="PLAYER", help="In the student's seat.")] = "random",
@@ -63,11 +65,11 @@ def duel(
 
     For example:
 
-    maestro duel FourRooms --a random --b hunter
+    maestro duel {level} --a random --b {player}
 
     maestro duel random --seed 3 --video duel.mp4
 
-    maestro duel Cross --a hunter --b turret --games 1000
+    maestro duel {other_level} --a {player} --b {other_player} --games 1000
 
     Args:
         level: A name of `maestro levels list`, a file, or `random` for a generated one.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from maestro.cli.arguments import Mistake, check_output, check_range, parse, use_cache, writing
+from maestro.cli.arguments import Mistake, check_output, check_range, parse, use_cache, with_examples, writing
 from maestro.cli.crossplay import BatchOption, Who, everyone, play_of
 from maestro.cli.opening import PlayedOption, open_run, played_game
 from maestro.cli.options import JsonFlag
@@ -58,6 +58,7 @@ TableOption = Annotated[
 ]
 
 
+@with_examples
 def evaluate(
     who: Who,
     split: SplitOption = VALIDATION,
@@ -82,7 +83,7 @@ def evaluate(
 
     maestro evaluate runs/maestro runs/plr-fsp
 
-    maestro evaluate runs/maestro --split test --against hunter runs/plr-fsp
+    maestro evaluate runs/maestro --split test --against {player} runs/plr-fsp
 
     maestro evaluate runs/maestro --exploit 200
     """

@@ -15,6 +15,7 @@ from typing import Any
 import jax
 
 from maestro import imports, settings, toml
+from maestro.agents.lstm import Form
 from maestro.analysis import curves
 from maestro.analysis.film import film_student
 from maestro.cli import report
@@ -27,7 +28,7 @@ from maestro.cohort import Cohort
 from maestro.config import RunConfig
 from maestro.curriculum import Method
 from maestro.games import Game
-from maestro.runs import agent_file, beginning, build, cost, lock, summary
+from maestro.runs import agent_file, beginning, build, cost, lock, sessions, summary
 from maestro.runs import folder as run_folder
 from maestro.runs.beginning import Beginning
 from maestro.runs.crew import STANDS, Gone
@@ -121,13 +122,15 @@ def launch(
     use_cache()
     job = replace(job, page=job.page and end is None)
     experiment = build.experiment(job.game, job.config, job.method)
-    build.lstm_form(experiment, job.layout)
+    form = build.lstm_form(experiment, job.layout)
     if new and (need := cost.memory(job.config, experiment, job.layout)) > (have := device_memory()):
         raise too_large(need, have)
     wandb = import_wandb() if job.wandb else None
     start = begun(job.begin, experiment, Errors()) if job.begin is not None else None
     try:
-        folder = run_folder.claim(path) if new else RunFolder(path)
+        folder = RunFolder(path)
+        if new:
+            run_folder.refuse_used(folder)
         with lock.hold(path), signals or Signals(answer) as signals, Progress() as progress:
             if not new and run_folder.is_finished(folder, job.config.seeds):
                 raise InUse(f"{path} was finished by another process")
@@ -136,7 +139,7 @@ def launch(
                 run_folder.begin(folder, job.config, plant)
                 foretell(job, experiment, start, progress)
             try:
-                work(job, folder, experiment, progress, signals, wandb)
+                work(job, folder, experiment, form, progress, signals, wandb)
             except Stopped as stopped:
                 (end or leave)(job, folder, progress, stopped)
     except (Locked, RunError) as error:
@@ -160,29 +163,34 @@ def foretell(job: Job, experiment: Experiment, start: Beginning | None, reporter
 
 
 def work(
-    job: Job, folder: RunFolder, experiment: Experiment, progress: Progress, signals: Signals, wandb: Any
+    job: Job,
+    folder: RunFolder,
+    experiment: Experiment,
+    form: Form | None,
+    progress: Progress,
+    signals: Signals,
+    wandb: Any,
 ) -> None:
     """The run itself; `Stopped` if it ends early."""
     device, config, began = jax.devices()[0].device_kind, job.config, time.monotonic()
-    form = build.lstm_form(experiment, job.layout)
     where = device if job.layout is None else f"{job.layout.devices} x {device} ({job.layout})"
     progress.say(f"{config.method} on {config.game}, {config.seeds} seed(s), on {where}: {folder.path}")
     if form is not None and jax.default_backend() != "cpu":
         progress.say(form.told)
     try:
-        run_folder.furnish(folder, config, device, job.origin)
         if job.crew is not None:
             brief(job.crew, job)
         place = Place(job.layout, job.crew)
         trainer = Trainer(folder, job.game, config, experiment, progress, signals, place)
-        changed = run_folder.begin_session(folder, device, form.name if form else "", str(job.layout or ONE))
+        now = sessions.this_one(device, form.name if form else "", str(job.layout or ONE))
+        changed = run_folder.begin_session(folder, config, now, job.origin)
         if changed:
             progress.say(f"{changed}: what is trained from here on is not what it would have been before")
         if wandb is not None:
             trainer.log.listeners.append(wandb_listener(wandb, folder, config))
         try:
             state = trainer.run()
-            end = partial(finish, job, folder, experiment, state, progress)
+            end = signals.begin(partial(export_and_compare, job, folder, experiment, state, progress))
             trainer.interruptible(end, "training is complete, only the last comparison is missing")
         finally:
             with suppress(OSError):  # only informs
@@ -205,7 +213,9 @@ def brief(crew: First, job: Job) -> None:
     crew.order("begin", **named, config=toml.to_toml(job.config), layout=spread)
 
 
-def finish(job: Job, folder: RunFolder, experiment: Experiment, state: Cohort, reporter: Reporter) -> None:
+def export_and_compare(
+    job: Job, folder: RunFolder, experiment: Experiment, state: Cohort, reporter: Reporter
+) -> None:
     """Export, compare, draw, film, report, and say where to look."""
     reporter.show({"doing": "the last comparison"})
     agents = agent_file.save_students(job.config, state, folder.agents)

@@ -20,6 +20,7 @@ from maestro.cli.arguments import (
     make_folder,
     parse,
     use_cache,
+    with_examples,
     writing,
 )
 from maestro.cli.options import JsonFlag
@@ -78,6 +79,7 @@ def text_of(value: Any) -> str:
     return clean(str(value))
 
 
+@with_examples
 def show(
     level: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="LEVEL")],
     game: GameOption = DEFAULT,
@@ -91,9 +93,9 @@ def show(
 
     For example:
 
-    maestro levels show Maze1
+    maestro levels show {level}
 
-    maestro levels show Cross > mine.txt
+    maestro levels show {other_level} > mine.txt
 
     maestro levels show mine.txt --image mine.png
 

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 import tyro
 
 from maestro import games, imports
-from maestro.cli.arguments import Mistake, find_game
-from maestro.cli.options import find_method
+from maestro.cli.arguments import Mistake, find_game, find_method
 from maestro.config import RunConfig
 from maestro.games import DEFAULT, Game
 from maestro.runs import folder as run_folder

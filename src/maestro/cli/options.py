@@ -1,18 +1,29 @@
-"""Options that are settings, told apart from a command's own; what is wrong with them is collected."""
+"""Options that are settings, told apart from a command's own; what is wrong with them is collected.
 
+Those that say where a run is trained are here too: on which devices, with which other processes.
+"""
+
+import os
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, get_origin
 
 import tyro
 
-from maestro import imports, toml
+from maestro import imports, settings, toml
 from maestro.cli.arguments import Mistake
 from maestro.config import RunConfig, leaves, settings_of
 from maestro.games import TABLE
+from maestro.runs.processes import OPTIONS, SLURM
 from maestro.settings import SettingsError, nearest
 
+if TYPE_CHECKING:
+    from maestro.sharding import Layout
+
 HELP = ("-h", "--help")
+FORM = re.compile(r"([1-9]\d{0,5})x([1-9]\d{0,5})")  # of a mesh
 JsonFlag = Annotated[
     tyro.conf.FlagCreatePairsOff[bool], tyro.conf.arg(name="json", help="As JSON, for other programs.")
 ]
@@ -47,10 +58,10 @@ class Training:
 
 def split(
     options: type, arguments: list[str], config: RunConfig, positional: str = ""
-) -> tuple[list[str], list[tuple[str, str]], list[str]]:
-    """(the command's own arguments, (name, value) of each setting, what is wrong with these)."""
+) -> tuple[list[str], dict[str, Any], list[str]]:
+    """(the command's own arguments, the settings in their groups, what is wrong with these)."""
     own: list[str] = []
-    given: list[tuple[str, str]] = []
+    changes: dict[str, Any] = {}
     problems: list[str] = []
     flags = {field.name.rstrip("_"): field.default is False for field in fields(options)}
     words = list(arguments)
@@ -67,11 +78,11 @@ def split(
             if told is None:
                 problems.append(f"--{name}: the value is missing")
             else:
-                given.append((name, told))
+                settings.put(changes, name, told)
         else:
             problems.append(f"--{name}: unknown option; {hint(name, config, list(flags))}")
             del words[: 0 if equals else len(take(words, None, positional))]
-    return own, given, problems
+    return own, changes, problems
 
 
 def is_setting(name: str) -> bool:
@@ -146,13 +157,49 @@ def read_file(path: str) -> dict[str, Any]:
         raise SettingsError([f"{path}: {problem}" for problem in error.problems]) from None
 
 
-def find_method(typed: str) -> Any:
-    """A method of the user's own, if that is what was typed."""
-    if not imports.is_path(typed):
-        return None
-    from maestro.curriculum import Method
+def together(words: list[str], work: Callable[[Any], None]) -> None:
+    """Work with the other processes of a run, as far as anything speaks of others; else alone, with None."""
+    named = {word.partition("=")[0] for word in words}
+    if named.isdisjoint(OPTIONS) and not all(map(os.environ.get, SLURM)):
+        return work(None)
+    from maestro.cli.company import joined
 
+    with joined(words) as crew:
+        work(crew)
+
+
+def layout_of(typed: str, mesh: str, config: RunConfig, dry: bool = False) -> "Layout | None":
+    """How a run is spread over the devices that it may use; a dry run may ask about more than there are."""
+    import jax
+
+    from maestro import sharding
+
+    here = jax.device_count()
+    if here == 1 and not typed and not mesh:
+        return None
+    wanted = axes(mesh) if mesh else None
+    count = number(typed) if typed else max(here, wanted[0] * wanted[1]) if wanted and dry else here
+    if count > here and not dry:
+        raise Mistake(f"--devices: {count} are wanted, and there are {here}")
+    workers = sharding.divisor(config)
     try:
-        return imports.load(typed, Method, typed=True)
-    except imports.NotFound as error:
-        raise Mistake(f"--method: {error}") from None
+        return sharding.choose(count, config.seeds, workers, wanted)
+    except ValueError as error:
+        would = sharding.spoken(sharding.fitting(count, config.seeds, workers))
+        more = f"; {would} devices in all would do" * (config.seeds > 1)
+        raise Mistake(f"--mesh: {error}" if wanted else f"--devices: {error}{more}") from None
+
+
+def number(typed: str) -> int:
+    """How many devices were asked for."""
+    if not re.fullmatch(r"[1-9]\d{0,5}", typed):
+        raise Mistake(f"--devices: {typed!r} is no number of devices; such as 8")
+    return int(typed)
+
+
+def axes(typed: str) -> tuple[int, int]:
+    """(devices along the seeds, devices along the environments)."""
+    found = FORM.fullmatch(typed)
+    if found is None:
+        raise Mistake(f"--mesh: {typed!r} is no SEEDSxENVS; such as 4x2")
+    return int(found[1]), int(found[2])

@@ -1,8 +1,8 @@
-"""`maestro resume`: go on with a run that was stopped."""
+"""`maestro resume`: continue a run that was stopped."""
 
-import os
 import shlex
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,14 +11,13 @@ import tyro
 from maestro import imports, settings
 from maestro.cli.arguments import Mistake
 from maestro.cli.opening import open_run
-from maestro.cli.options import OwnOption, Training, read_file, split
+from maestro.cli.options import OwnOption, Training, layout_of, read_file, split, together
 from maestro.cli.output import say
 from maestro.config import RunConfig
 from maestro.games import Game
 from maestro.runs import folder as run_folder
 from maestro.runs import lock
 from maestro.runs.folder import RunError, RunFolder
-from maestro.runs.processes import SLURM
 from maestro.settings import SettingsError, shown
 
 
@@ -50,32 +49,26 @@ def main(arguments: list[str]) -> None:
     """Run `maestro resume`; options it does not name itself are settings, which must be those of the run."""
     own, _, _ = split(Options, arguments, RunConfig())
     options = tyro.cli(Options, prog="maestro resume", args=own)
-    typed = options.coordinator or options.process or options.processes
-    if not typed and not all(map(os.environ.get, SLURM)):
-        return go_on(arguments, options)
-    from maestro.cli.company import joined
-
-    with joined(arguments) as crew:
-        go_on(arguments, options, crew)
+    together(arguments, partial(resume, arguments, options))
 
 
-def go_on(arguments: list[str], options: Options, crew: Any = None) -> None:
+def resume(arguments: list[str], options: Options, crew: Any = None) -> None:
     """The run that was typed; with other processes, or alone."""
-    from maestro.cli import devices, launch
+    from maestro.cli import launch
 
     own_method = options.method if imports.is_path(options.method) else ""
     try:
         game, config, method = open_run(Path(options.run), options.game, own_method)
-        _, given, problems = split(Options, arguments, config, options.run)
-        given += [("method", options.method)] * bool(options.method)
-        refuse_difference(game, config, options.config, given, problems)
+        _, changes, problems = split(Options, arguments, config, options.run)
+        changes |= {"method": options.method} if options.method else {}
+        refuse_difference(game, config, options.config, changes, problems)
     except RunError as error:
         raise Mistake(str(error)) from None
     if is_finished(RunFolder(Path(options.run)), config):
         more = f"maestro train{' ' * bool(options.game)}{options.game} --from {shlex.quote(options.run)}"
         done = f"{options.run} is finished: all {config.schedule.total_updates} updates are made"
         return say(f"{done}, its students are in agents/; for more: {more} --schedule.total-updates N")
-    layout = devices.layout_of(options.devices, options.mesh, config)
+    layout = layout_of(options.devices, options.mesh, config)
     job = launch.Job(game, config, method, options.game, options.wandb, layout=layout, crew=crew)
     launch.launch(job, Path(options.run), new=False)
 
@@ -86,12 +79,12 @@ def is_finished(folder: RunFolder, config: RunConfig) -> bool:
 
 
 def refuse_difference(
-    game: Game, config: RunConfig, file: str, given: list[tuple[str, str]], problems: list[str]
+    game: Game, config: RunConfig, file: str, changes: dict[str, Any], problems: list[str]
 ) -> None:
     """A run keeps its settings; what would change is told field by field."""
     from maestro.runs import build
 
-    changes = settings.merge(read_file(file) if file else {}, settings.nested(given))
+    changes = settings.merge(read_file(file) if file else {}, changes)
     preset = changes.pop("preset", None)
     if preset is not None and preset not in list(game.presets):
         problems.append(f"preset: {shown(preset)} is not allowed; allowed: {', '.join(game.presets)}")

@@ -27,7 +27,6 @@ DROPPED = (
     "game",
     "method",
 )  # in this order, where it is narrow
-ENDS = ("finished", "stopped", "failed")
 NOT_EXPORTED = "trained, not exported"
 LARGEST = 1e15  # numbers beyond it count nothing
 
@@ -117,7 +116,7 @@ def state(run: RunFolder, status: dict[str, Any], seeds: int) -> str:
         return "running"
     if status.get("state") == "finished" and not run_folder.is_complete(run, seeds):
         return NOT_EXPORTED
-    return str(status["state"]) if status.get("state") in ENDS else "interrupted"
+    return str(status["state"]) if status.get("state") in run_folder.ENDS else "interrupted"
 
 
 def row(facts: dict[str, Any]) -> dict[str, str]:
@@ -126,7 +125,7 @@ def row(facts: dict[str, Any]) -> dict[str, str]:
         return {**dict.fromkeys(COLUMNS, "?"), "run": clean(facts["run"]), "state": facts["state"]}
     known = {name: clean(str(facts[name])) for name in ("run", "game", "method", "seeds", "state")}
     speed, saved, ago = (facts[name] for name in ("updates_per_second", "checkpoint", "seconds_ago"))
-    if ago is not None and facts["state"] in (*ENDS, "interrupted"):
+    if ago is not None and facts["state"] in (*run_folder.ENDS, "interrupted"):
         known["state"] += f", {duration(ago)} ago"
     apart = "" if facts["exploiter_updates"] is None else f" + {facts['exploiter_updates']:.0f}"
     known |= {"updates": f"{facts['updates']:.0f}/{facts['total']}{apart}", "preset": facts["preset"] or ""}

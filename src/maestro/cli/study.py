@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import tyro
 
 from maestro import toml
-from maestro.cli.arguments import Mistake, find_game, make_folder, use_cache
-from maestro.cli.options import OwnOption, find_method
+from maestro.cli.arguments import Mistake, find_game, find_method, make_folder, use_cache
+from maestro.cli.options import OwnOption
 from maestro.cli.output import say
 from maestro.settings import SettingsError, nearest, shown
 
@@ -46,7 +46,7 @@ class Options:
     """
 
     file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE.toml")]
-    """The study; or the folder of one, to go on with it."""
+    """The study; or the folder of one, to continue it."""
     out: Annotated[str, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")] = ""
     """Where everything goes; runs/ and the file's name by default."""
     minutes: Annotated[float, tyro.conf.arg(metavar="M", help_behavior_hint="")] = DAY * 365

@@ -12,6 +12,7 @@ from maestro.analysis.study.pieces import Standing
 from maestro.analysis.study.steps import Step
 from maestro.cli.progress import roughly
 from maestro.cli.table import lines, width
+from maestro.evaluation.table import SHARES
 from maestro.runs import folder as run_folder
 from maestro.runs import lock
 
@@ -64,5 +65,5 @@ def row_of(row: dict[str, str]) -> dict[str, str]:
     """A row of a ranking in words."""
     ends = f"{float(row['low']):+.3f} to {float(row['high']):+.3f}" if row["low"] else ""
     own = {"cohort": row["method"], "seeds": row["seeds"], "return": f"{float(row['return']):+.3f}"}
-    shares = {name: f"{float(row[name]):.1%}" for name in ("won", "drawn", "lost")}
+    shares = {name: f"{float(row[name]):.1%}" for name in SHARES}
     return {**own, "95 %": ends, **shares}

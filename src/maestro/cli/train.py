@@ -3,17 +3,17 @@
 import os
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 
 from maestro import settings
-from maestro.cli.arguments import Mistake, find_game
-from maestro.cli.options import HELP, Training, find_method, read_file, split
+from maestro.cli.arguments import Mistake, find_game, find_method
+from maestro.cli.options import HELP, Training, layout_of, read_file, split, together
 from maestro.config import RunConfig
-from maestro.games import DEFAULT, TABLE, Game
-from maestro.runs.processes import OPTIONS, SLURM
+from maestro.games import DEFAULT, LEVELS, TABLE, Game
 from maestro.settings import shown
 
 PROG = "maestro train"
@@ -58,7 +58,7 @@ Options.__doc__ = f"""{Options.__doc__}
 
     maestro train {DEFAULT} --method maestro --preset fast --seeds 10
 
-    maestro train {DEFAULT} --method dr-sp --level FourRooms --out runs/specialist
+    maestro train {DEFAULT} --method dr-sp --level {LEVELS[0]} --out runs/specialist
 
     maestro train my_package.my_game:GAME --preset tiny
 
@@ -77,13 +77,10 @@ def main(arguments: list[str]) -> None:
         typed = words[0]
     else:  # the word that no option takes; what cannot be parsed is said before anyone is waited for
         typed = tyro.cli(Options, prog=PROG, args=split(Options, words, RunConfig())[0]).game or None
-    alone = names.isdisjoint(OPTIONS) and not all(map(os.environ.get, SLURM))
-    if alone or "--dry-run" in words or len(words) < len(arguments):
-        return begin(arguments, words, typed)
-    from maestro.cli.company import joined
-
-    with joined(words) as crew:
-        begin(arguments, words, typed, crew)
+    work = partial(begin, arguments, words, typed)
+    if "--dry-run" in words or len(words) < len(arguments):
+        return work()
+    return together(words, work)
 
 
 def begin(arguments: list[str], words: list[str], typed: str | None, crew: Any = None) -> None:
@@ -95,19 +92,19 @@ def begin(arguments: list[str], words: list[str], typed: str | None, crew: Any =
         other = open_other(words, typed or "")
     game = other.game if other else find_game("game", DEFAULT if typed is None else typed)
     base = other.config if other else game.presets[usual_preset(game)]
-    own, given, problems = split(Options, words, base, typed or "")
+    own, changes, problems = split(Options, words, base, typed or "")
     options = tyro.cli(Options, prog=PROG, args=own)
     if len(words) < len(arguments):
         from maestro.cli.settings_help import show_help
 
         asked = options.preset in game.presets
         return show_help(Options, PROG, game, options.preset if asked else usual_preset(game))
-    config, method, remark = resolve(game, options, given, problems, other)
-    from maestro.cli import devices, launch, origin
+    config, method, remark = resolve(game, options, changes, problems, other)
+    from maestro.cli import launch, origin
 
     start = origin.beginning_of(options.from_, game, config, other) if options.from_ else None
     path = "" if game.name in TABLE else typed or ""
-    layout = devices.layout_of(options.devices, options.mesh, config, options.dry_run)
+    layout = layout_of(options.devices, options.mesh, config, options.dry_run)
     job = launch.Job(game, config, method, path, options.wandb, remark, start, layout, crew)
     if options.dry_run:
         return launch.dry_run(job)
@@ -127,19 +124,14 @@ def usual_preset(game: Game) -> str:
 
 
 def resolve(
-    game: Game,
-    options: Options,
-    given: list[tuple[str, str]],
-    problems: list[str],
-    other: Any,
+    game: Game, options: Options, changes: dict[str, Any], problems: list[str], other: Any
 ) -> tuple[RunConfig, Any, str]:
     """(settings in force: preset or another run's, file, options; an own method; a word on the preset)."""
     from maestro.runs import build
 
-    method, own_method = other.method if other else None, dict(given).get("method", "")
+    method, own_method = other.method if other else None, changes.get("method", "")
     if ":" in own_method:
         method = find_method(own_method) or method
-    changes = settings.nested(given)
     if options.config:
         changes = settings.merge(read_file(options.config), changes)
     told = changes.pop("preset", None)

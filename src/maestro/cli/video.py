@@ -16,6 +16,7 @@ from maestro.cli.arguments import (
     find_level,
     parse,
     use_cache,
+    with_examples,
     writing,
 )
 from maestro.cli.duel import RANDOM, find_player
@@ -32,6 +33,7 @@ def main(arguments: list[str]) -> None:
     parse(video, "video", arguments)
 
 
+@with_examples
 def video(
     level: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="LEVEL")],
     out: Annotated[Path, tyro.conf.arg(metavar="FILE", help="The film, a .mp4 or .gif.")],
@@ -57,7 +59,7 @@ def video(
 
     For example:
 
-    maestro video FourRooms --a runs/maestro:0 --b hunter --out film.mp4
+    maestro video {level} --a runs/maestro:0 --b {player} --out film.mp4
 
     maestro video random --a runs/maestro:0 --b runs/dr-sp:0 --longest-of 20 --out film.gif
 

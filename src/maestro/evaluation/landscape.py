@@ -44,8 +44,8 @@ class Landscape:
 class Marks(PyTreeNode):
     """The cells that the paper marks, each as (member, level)."""
 
-    independent: tuple[Any, Any]  # highest mean over levels, and highest mean over members: red
-    joint: tuple[Any, Any]  # the highest cell: green
+    independent: tuple[Leaf, Leaf]  # highest mean over levels, and highest mean over members: red
+    joint: tuple[Leaf, Leaf]  # the highest cell: green
 
 
 def survey(

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from maestro.evaluation.table import Table, extras, mirrored
+from maestro.evaluation.table import SHARES, Table, extras, mirrored
 
-QUANTITIES = ("return", "affine", "win_rate", "won", "drawn", "lost", "decisive", "length")
+QUANTITIES = ("return", "affine", "win_rate", *SHARES, "decisive", "length")
 Numbers = np.ndarray | np.generic
 SAME = 1e-12  # means that lie no further apart are equal
 

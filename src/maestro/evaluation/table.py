@@ -12,10 +12,12 @@ import numpy as np
 Table = dict[str, np.ndarray]  # columns of equal length
 
 TEXTS = ("a", "b", "level")
-COUNTS = ("updates", "a_seed", "b_seed", "seat", "episodes", "wins", "draws", "losses")
+GAMES = ("episodes", "wins", "draws", "losses")
 MEANS = ("a_return", "b_return", "length")
 KEY = ("updates", "a", "a_seed", "b", "b_seed", "level", "seat")
-COLUMNS = (*KEY, "episodes", "wins", "draws", "losses", *MEANS)
+COUNTS = (*(name for name in KEY if name not in TEXTS), *GAMES)
+COLUMNS = (*KEY, *GAMES, *MEANS)
+SHARES = ("won", "drawn", "lost")  # of games, as everything that is made of a table calls them
 
 
 def of(columns: Mapping[str, Any]) -> Table:

@@ -13,6 +13,7 @@ from maestro.imports import NotFound
 from maestro.settings import nearest, shown
 
 DEFAULT = "lasertag"
+LEVELS, PLAYERS = ("FourRooms", "Cross"), ("hunter", "turret")  # of the default, for examples in help texts
 TABLE = {"lasertag": "maestro.games.lasertag:GAME", "racing": "maestro.games.racing:GAME"}
 OLDEST = "lasertag"  # the only game of the first version, which did not write its name down
 GROUP = "maestro.games"  # of the entry points by which installed packages offer games

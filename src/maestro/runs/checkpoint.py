@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,13 @@ import safetensors
 import safetensors.numpy
 
 import maestro
+from maestro.envs.base import is_key
 from maestro.runs import versions
 from maestro.runs.files import write_file
-from maestro.sharding import is_key
 
 EXTRA = "extra."  # before the paths of arrays that are not part of the state
 MAX_MANIFEST = 64_000_000
+path_name = partial(jax.tree_util.keystr, simple=True, separator=".")  # `seeds.learner.params.lstm.wx`
 # What the reader of safetensors raises; AttributeError is for a type that numpy does not have.
 UNREADABLE = (safetensors.SafetensorError, ValueError, KeyError, TypeError, AttributeError)
 
@@ -34,11 +36,6 @@ def flatten(state: Any) -> dict[str, np.ndarray]:
     """Every array by its path; random keys as the numbers they hold."""
     paths = jax.tree_util.tree_flatten_with_path(state)[0]
     return {path_name(path): np.asarray(jax.device_get(raw(leaf))) for path, leaf in paths}
-
-
-def path_name(path: Any) -> str:
-    """`seeds.learner.params.lstm.wx`."""
-    return jax.tree_util.keystr(path, simple=True, separator=".")
 
 
 def raw(leaf: Any) -> Any:

@@ -56,6 +56,7 @@ class Checkpointer:
 
     def __init__(self, folder: Path, config: RunConfig, reporter: Reporter) -> None:
         self.folder, self.config, self.reporter = folder, config, reporter
+        folder.mkdir(exist_ok=True)
         self.thread = ThreadPoolExecutor(1)
         self.saving: Future[None] = Future()  # of the newest checkpoint; at first there is none to wait for
         self.saving.set_result(None)

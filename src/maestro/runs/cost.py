@@ -11,6 +11,7 @@ from maestro.config import RunConfig, exploiter_budget, exploiter_count
 from maestro.envs.base import observation_shape
 from maestro.rollout import LARGE
 from maestro.runs.build import parameter_count
+from maestro.runs.checkpoint import raw
 from maestro.sharding import Layout
 from maestro.train import Experiment
 
@@ -28,11 +29,6 @@ def size_of(tree: Any) -> int:
     )
 
 
-def key_bytes(x: jax.Array) -> jax.Array:
-    """A random key as the numbers that it holds; other arrays as they are."""
-    return jax.random.key_data(x) if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else x
-
-
 def memory(config: RunConfig, experiment: Experiment, layout: Layout | None = None) -> int:
     """Bytes on a device: the state before and after a chunk, a rollout, a gradient step, borrowed weights.
 
@@ -44,7 +40,7 @@ def memory(config: RunConfig, experiment: Experiment, layout: Layout | None = No
     units, longer rollouts, both seats, and a co-player for each worker.
     """
     ppo, schedule, agent = config.ppo, config.schedule, experiment.agent
-    init = jax.eval_shape(lambda: jax.tree.map(key_bytes, train.init(jax.random.key(0), experiment)))
+    init = jax.eval_shape(lambda: jax.tree.map(raw, train.init(jax.random.key(0), experiment)))
     remembered = jax.eval_shape(lambda: agent.start(1))
     features = jax.eval_shape(agent.features, remembered)
     replays = not experiment.teacher.learns_from_new

@@ -33,6 +33,11 @@ FILES = {
     "levels": "levels",
 }
 MAX_JSON = 1_000_000  # bytes
+ENDS = (
+    "finished",
+    "stopped",
+    "failed",
+)  # what status.json says of runs that are over
 
 
 class RunError(Exception):
@@ -63,17 +68,6 @@ class RunFolder:
             object.__setattr__(self, name, self.path / file)
 
 
-def claim(path: Path) -> RunFolder:
-    """A folder for a new run, made if need be; refuses one that is in use for something else."""
-    folder = RunFolder(path)
-    try:
-        refuse_used(folder)
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunError(f"{path}: cannot be written: {error.strerror}") from None
-    return folder
-
-
 def begin(folder: RunFolder, config: RunConfig, plant: Callable[[], None] | None = None) -> None:
     """Write the configuration, under the lock: from then on the folder is a run that can be resumed.
 
@@ -92,32 +86,29 @@ def begin(folder: RunFolder, config: RunConfig, plant: Callable[[], None] | None
 def refuse_used(folder: RunFolder) -> None:
     """A new run needs a folder that is empty, but for what a run killed at its very start has left."""
     path = folder.path
-    if path.exists() and not path.is_dir():
-        raise RunError(f"{path} is a file, not a folder")
-    if folder.config.exists():
-        raise RunError(f"{path} holds a run; choose another --out, or resume it: maestro resume")
-    if path.is_dir() and {file.name for file in path.iterdir()} - {"lock", "config.toml.part"}:
-        raise RunError(f"{path} is not empty; choose another --out")
+    try:
+        if path.exists() and not path.is_dir():
+            raise RunError(f"{path} is a file, not a folder")
+        if folder.config.exists():
+            raise RunError(f"{path} holds a run; choose another --out, or resume it: maestro resume")
+        if path.is_dir() and {file.name for file in path.iterdir()} - {"lock", "config.toml.part"}:
+            raise RunError(f"{path} is not empty; choose another --out")
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def furnish(folder: RunFolder, config: RunConfig, device: str, game_from: str = "") -> None:
-    """What is not there yet of the folders and the files that explain the run."""
-    folder.checkpoints.mkdir(exist_ok=True)
-    folder.agents.mkdir(exist_ok=True)
-    names = {"method": config.method, "game": config.game, "seeds": config.seeds}
-    readme = README.format(**names, version=maestro.__version__)
-    if not (folder.path / "README").exists():
+def begin_session(folder: RunFolder, config: RunConfig, now: dict[str, Any], game_from: str = "") -> str:
+    """Note who trains the run from here on, the first time what it is too; returns what has changed since."""
+    about, past = read_json(folder.about), []
+    if "versions" in about:
+        past = sessions.before(about)
+    else:
+        names = {"method": config.method, "game": config.game, "seeds": config.seeds}
+        readme = README.format(**names, version=maestro.__version__)
         write_file(folder.path / "README", readme.encode())
-    about = read_json(folder.about)
-    if "versions" not in about:
-        first = {**sessions.this_one(device), "game_from": game_from or None, "sessions": []}
-        write_about(folder, {**about, **first})
-
-
-def begin_session(folder: RunFolder, device: str, form: str = "", layout: str = "") -> str:
-    """Note who trains the run from here on; returns what has changed since the session before."""
-    about, now = read_json(folder.about), sessions.this_one(device, form, layout)
-    past = sessions.before(about)
+        folder.agents.mkdir(exist_ok=True)
+        first = {name: fact for name, fact in now.items() if name not in sessions.OF_ONE}
+        about |= {**first, "game_from": game_from or None}
     write_about(folder, {**about, "sessions": [*past, now]})
     return sessions.changes(past, now) if past else ""
 

@@ -22,8 +22,12 @@ class InUse(Locked):
 
 
 def hold(folder: Path) -> TextIO:
-    """Held while the returned file is open, and given back by the system however the process ends."""
+    """Held while the returned file is open, and given back by the system however the process ends.
+
+    A folder that is not there is made.
+    """
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         file = (folder / "lock").open("a+")
     except OSError as error:
         raise Locked(f"{folder}: cannot be written: {error.strerror}") from None

@@ -16,8 +16,8 @@ from maestro import curriculum, level_buffer, population
 from maestro.cohort import Cohort
 from maestro.config import RunConfig
 from maestro.curriculum import Curriculum, Teacher
-from maestro.envs.base import Environment
-from maestro.runs.checkpoint import UNREADABLE, CheckpointError, fit, flatten, is_key, path_name
+from maestro.envs.base import Environment, is_key
+from maestro.runs.checkpoint import UNREADABLE, CheckpointError, fit, flatten, path_name
 from maestro.runs.evaluation_log import evaluation_points
 from maestro.runs.files import write_file
 from maestro.runs.folder import RunError, RunFolder

@@ -11,6 +11,7 @@ from typing import Any
 
 import maestro
 
+OF_ONE = ("lstm", "layout")  # what is noted of each session, and not of the run
 # Those that decide what a run computes.
 PACKAGES = ("jax", "jaxlib", "flax", "optax", "numpy", "safetensors")
 

@@ -23,7 +23,7 @@ from maestro.runs import beginning, evaluation_log, milestones, served
 from maestro.runs import folder as run_folder
 from maestro.runs.agent_file import AgentError
 from maestro.runs.checkpointer import Checkpointer, Poisoned
-from maestro.runs.crew import Gone
+from maestro.runs.crew import STANDS, Gone
 from maestro.runs.evaluation_log import evaluation_points
 from maestro.runs.folder import RunFolder
 from maestro.runs.metrics_log import MetricsLog, Position, in_vain
@@ -71,7 +71,7 @@ class Trainer:
         self.status: dict[str, Any] = {"total": config.schedule.total_updates}
         if config.schedule.exploiters != "none":
             self.status |= expected(config.schedule)
-        own, position = self.restored() or (self.start(), Position())
+        own, position = self.restored() or (jax.jit(self.initial)(), Position())
         self.state = own if place.layout is None else self.together(lambda: place.put(own))
         self.fetched: Cohort | None = own if place.layout else None  # the state, if it is known as a whole
         self.log = MetricsLog(folder.metrics, folder.evaluation, config.schedule.total_updates, position)
@@ -94,10 +94,6 @@ class Trainer:
     def initial(self) -> Cohort:
         """The state that the settings alone decide."""
         return cohort.init(self.experiment, self.config.seed, self.config.seeds)
-
-    def start(self) -> Cohort:
-        """The state before training."""
-        return jax.jit(self.initial)()
 
     def restored(self) -> tuple[Cohort, Position] | None:
         """Where the run goes on; None if from the first update, logs of a lost run being kept aside."""
@@ -154,7 +150,7 @@ class Trainer:
     def standing(self) -> str:
         """What is left if the run ends now."""
         known = self.checkpointer.saved is not None
-        return "the last complete checkpoint stands" if known else "there is no complete checkpoint"
+        return STANDS if known else "there is no complete checkpoint"
 
     def loop(self) -> None:
         """Chunk after chunk, each of as many cycles as fit into a short time."""
@@ -197,12 +193,14 @@ class Trainer:
         """The compiled chunk."""
         self.reporter.say(COMPILING)
         self.doing("compiling")
-        return self.interruptible(lambda: self.place.compiled(self.experiment, self.state))
+        return self.interruptible(
+            self.signals.begin(lambda: self.place.compiled(self.experiment, self.state))
+        )
 
-    def interruptible(self, work: Any, remark: str = "", grace: float = 0.0) -> Any:
-        """The result of work, or of work under way, that a stop gives up, without loss, after its grace."""
+    def interruptible(self, work: Future[Any], remark: str = "", grace: float = 0.0) -> Any:
+        """The result of work under way, which a stop gives up, without loss, after its grace."""
         try:
-            return self.signals.result(work if isinstance(work, Future) else self.signals.begin(work), grace)
+            return self.signals.result(work, grace)
         except Interrupted:
             self.stop(remark, given_up=True)
 
@@ -234,7 +232,7 @@ class Trainer:
         """Keep what is due of the students and of what they are served; what was kept before stands."""
         self.kept_after, anew = self.updates, self.updates > self.began_after
         of_run, state = (self.folder, self.config), self.whole
-        self.interruptible(lambda: served.keep(*of_run, self.experiment, state, anew))
+        self.interruptible(self.signals.begin(lambda: served.keep(*of_run, self.experiment, state, anew)))
         if self.config.evaluation.keep_students:
             try:
                 milestones.keep(*of_run, state, anew)
@@ -334,11 +332,11 @@ class Trainer:
         """Games against fixed opponents, and the regret landscape if that is wanted."""
         self.doing("games against fixed opponents")
         state = self.whole
-        result = self.interruptible(lambda: jax.device_get(self.games(state)))
+        result = self.interruptible(self.signals.begin(lambda: jax.device_get(self.games(state))))
         regret = {}
         if self.config.evaluation.landscape:
             self.doing("the regret landscape")
-            regret = self.interruptible(lambda: jax.device_get(self.landscape(state)))
+            regret = self.interruptible(self.signals.begin(lambda: jax.device_get(self.landscape(state))))
         self.reporter.say(evaluation_log.add(self.log, self.config, self.updates, result, regret))
 
 

@@ -126,10 +126,10 @@ def test_a_decision_is_that_of_the_portable_form(by_kernel, portable):
     new = end.state.visited & ~np.asarray(before.visited)
     tied = (new.all(axis=1).sum(axis=1) > 0) & (frames_played > 0)
     assert tied[games[3]].sum() > 5 and tied[~np.asarray(games[3])].sum() > 5
-    kerb = ~end.state.touching[:, 0].any(axis=1) & (
+    curb = ~end.state.touching[:, 0].any(axis=1) & (
         end.grass[:, 0] < frames_played
     )  # grip of grass, but no grass
-    assert kerb.any() and 0.1 < end.state.touching.mean() < 0.9 and end.backwards.any() and end.grass.any()
+    assert curb.any() and 0.1 < end.state.touching.mean() < 0.9 and end.backwards.any() and end.grass.any()
 
 
 @pytest.mark.long

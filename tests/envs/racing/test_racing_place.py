@@ -40,7 +40,7 @@ def test_grass_begins_at_the_edge_of_the_road():
 
 
 @pytest.mark.parametrize("road", [CIRCLE, STAR], ids=["circle", "star with folded corners"])
-def test_grass_is_where_no_tile_and_no_kerb_is(road):
+def test_grass_is_where_no_tile_and_no_curb_is(road):
     generator = np.random.default_rng(6)
     around = np.asarray(road.point)[generator.integers(0, 468, 600)]
     places = around + generator.normal(0, 6, (600, 2))
@@ -50,11 +50,11 @@ def test_grass_is_where_no_tile_and_no_kerb_is(road):
     np.testing.assert_array_equal(grassy(road, jnp.asarray(places, jnp.float32)), ~covered)
 
 
-def test_a_kerb_is_not_grass():
+def test_a_curb_is_not_grass():
     bend = around(np.full(468, 20.0))
     sharp = Track(bend.point[::9], bend.beta[::9])  # every tile turns by 0.12
-    assert track.kerbed(sharp).all()
-    places = jnp.array([[12.5, 0.0], [11.5, 0.0], [27.0, 0.0]])  # on the kerb, inside of it, outside
+    assert track.curbed(sharp).all()
+    places = jnp.array([[12.5, 0.0], [11.5, 0.0], [27.0, 0.0]])  # on the curb, inside of it, outside
     assert grassy(sharp, places).tolist() == [False, True, True]
 
 

@@ -1,4 +1,4 @@
-"""Tiles and kerbs beside their twins, and beside pictures of the original game."""
+"""Tiles and curbs beside their twins, and beside pictures of the original game."""
 
 from pathlib import Path
 
@@ -31,16 +31,16 @@ def wavy(random: np.random.Generator, num: int) -> np.ndarray:
 
 
 def assert_as_its_twin(road: Track) -> int:
-    """Tiles, kerbed tiles and kerbs are the twin's; returns how many kerbs there are."""
+    """Tiles, curbed tiles and curbs are the twin's; returns how many curbs there are."""
     point, beta = np.asarray(road.point, float), np.asarray(road.beta, float)
     expected = [racing_track.tile(point, beta, i) for i in range(len(beta))]
     np.testing.assert_allclose(track.tiles(road), expected, atol=1e-3)
-    kerbed = np.asarray(track.kerbed(road))
-    np.testing.assert_array_equal(kerbed, racing_track.kerbed(beta))
-    kerbs = np.asarray(track.kerbs(road))
-    for i in np.flatnonzero(kerbed):
-        np.testing.assert_allclose(kerbs[i], racing_track.kerb(point, beta, i), atol=1e-3)
-    return int(kerbed.sum())
+    curbed = np.asarray(track.curbed(road))
+    np.testing.assert_array_equal(curbed, racing_track.curbed(beta))
+    curbs = np.asarray(track.curbs(road))
+    for i in np.flatnonzero(curbed):
+        np.testing.assert_allclose(curbs[i], racing_track.curb(point, beta, i), atol=1e-3)
+    return int(curbed.sum())
 
 
 def test_the_recorded_track_has_the_directions_that_its_points_give():
@@ -49,12 +49,12 @@ def test_the_recorded_track_has_the_directions_that_its_points_give():
     np.testing.assert_allclose(np.remainder(difference + 1, 2 * np.pi) - 1, 0, atol=1e-4)
 
 
-def test_the_recorded_tracks_tiles_and_kerbs_are_the_twins():
+def test_the_recorded_tracks_tiles_and_curbs_are_the_twins():
     assert assert_as_its_twin(recorded_track()) > 20
 
 
 @pytest.mark.parametrize("num", [40, 156, 468])
-def test_tiles_and_kerbs_of_winding_tracks_are_the_twins(num):
+def test_tiles_and_curbs_of_winding_tracks_are_the_twins(num):
     random = np.random.default_rng(num)
     lines = [jnp.asarray(wavy(random, num), jnp.float32) for _ in range(6)]
     counts = [assert_as_its_twin(track.along(line)) for line in lines]
@@ -63,21 +63,21 @@ def test_tiles_and_kerbs_of_winding_tracks_are_the_twins(num):
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 39))
-def test_a_track_that_starts_elsewhere_has_the_same_tiles_and_kerbs(seed, shift):
+def test_a_track_that_starts_elsewhere_has_the_same_tiles_and_curbs(seed, shift):
     line = jnp.asarray(wavy(np.random.default_rng(seed), 40), jnp.float32)
     here, there = track.along(line), track.along(jnp.roll(line, -shift, axis=0))
-    for part in (track.tiles, track.kerbed, track.kerbs):
+    for part in (track.tiles, track.curbed, track.curbs):
         np.testing.assert_array_equal(jnp.roll(part(here), -shift, axis=0), part(there))
 
 
-def test_a_mirrored_track_has_mirrored_kerbs():
+def test_a_mirrored_track_has_mirrored_curbs():
     line = jnp.asarray(wavy(np.random.default_rng(7), 60), jnp.float32)
     here, there = track.along(line), track.along(line * jnp.array([[-1.0, 1.0]]))
-    kerbed = np.asarray(track.kerbed(here))
-    np.testing.assert_array_equal(kerbed, track.kerbed(there))
-    mirrored = np.asarray(track.kerbs(there))[kerbed] * [-1, 1]
-    np.testing.assert_allclose(np.asarray(track.kerbs(here))[kerbed], mirrored, atol=1e-3)
-    assert kerbed.any()
+    curbed = np.asarray(track.curbed(here))
+    np.testing.assert_array_equal(curbed, track.curbed(there))
+    mirrored = np.asarray(track.curbs(there))[curbed] * [-1, 1]
+    np.testing.assert_allclose(np.asarray(track.curbs(here))[curbed], mirrored, atol=1e-3)
+    assert curbed.any()
 
 
 def test_a_car_that_drives_along_a_counter_clockwise_circle_always_turns_left():
@@ -86,15 +86,15 @@ def test_a_car_that_drives_along_a_counter_clockwise_circle_always_turns_left():
     road = track.along(circle)
     np.testing.assert_allclose(track.turns(road), 2 * np.pi / 100, atol=1e-5)
     np.testing.assert_allclose(road.normal, circle / 50, atol=1e-5)  # outward is to the right
-    assert track.kerbed(road).all()
-    inner = np.linalg.norm(np.asarray(track.kerbs(road)), axis=-1)
+    assert track.curbed(road).all()
+    inner = np.linalg.norm(np.asarray(track.curbs(road)), axis=-1)
     np.testing.assert_allclose(inner, np.tile([50 - 20 / 3, 42, 42, 50 - 20 / 3], (100, 1)), atol=1e-3)
 
 
-def test_a_gentle_circle_has_no_kerb():
+def test_a_gentle_circle_has_no_curb():
     angle = np.arange(102) / 102 * 2 * np.pi  # each tile turns by 0.0616
     circle = 50 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    assert not track.kerbed(track.along(jnp.asarray(circle, jnp.float32))).any()
+    assert not track.curbed(track.along(jnp.asarray(circle, jnp.float32))).any()
 
 
 def world(view: np.ndarray) -> np.ndarray:
@@ -116,7 +116,7 @@ def is_within(points: np.ndarray, corners: np.ndarray, margin: float) -> np.ndar
     return (side >= margin).all(axis=-1) | (-side >= margin).all(axis=-1)
 
 
-def kerb_pixels(instant: int, seat: int) -> tuple[np.ndarray, np.ndarray]:
+def curb_pixels(instant: int, seat: int) -> tuple[np.ndarray, np.ndarray]:
     """World points [n, 2] that a recorded view shows away from cars and bars, and what they are.
 
     What they are: 1 white, 2 red, 0 anything else.
@@ -130,19 +130,19 @@ def kerb_pixels(instant: int, seat: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("seat", [0, 1])
-def test_red_and_white_pixels_of_the_original_lie_on_our_kerbs(seat):
+def test_red_and_white_pixels_of_the_original_lie_on_our_curbs(seat):
     road = recorded_track()
-    kerbs, numbers = np.asarray(track.kerbs(road)), np.flatnonzero(np.asarray(track.kerbed(road)))
+    curbs, numbers = np.asarray(track.curbs(road)), np.flatnonzero(np.asarray(track.curbed(road)))
     seen = 0
     for instant in DRIVEN:
-        points, kind = kerb_pixels(instant, seat)
-        near = [i for i in numbers if np.linalg.norm(points - kerbs[i].mean(axis=0), axis=1).min() < 6]
+        points, kind = curb_pixels(instant, seat)
+        near = [i for i in numbers if np.linalg.norm(points - curbs[i].mean(axis=0), axis=1).min() < 6]
         covered = np.zeros(len(points), bool)
         for i in near:
-            inside = is_within(points, kerbs[i], 0.02)
+            inside = is_within(points, curbs[i], 0.02)
             np.testing.assert_array_equal(kind[inside], 1 if i % 2 == 0 else 2)
             seen += inside.sum()
-            covered |= is_within(points, kerbs[i], -0.02)
+            covered |= is_within(points, curbs[i], -0.02)
         assert not (kind[~covered] > 0).any()
     assert seen > 50
 
@@ -150,6 +150,6 @@ def test_red_and_white_pixels_of_the_original_lie_on_our_kerbs(seat):
 def test_a_batch_of_tracks_is_each_of_them():
     random = np.random.default_rng(3)
     lines = jnp.asarray(np.stack([wavy(random, 468) for _ in range(4)]), jnp.float32)
-    together = jax.jit(jax.vmap(lambda line: track.kerbs(track.along(line))))(lines)
-    for line, kerbs in zip(lines, together, strict=True):
-        np.testing.assert_allclose(track.kerbs(track.along(line)), kerbs, atol=1e-3)
+    together = jax.jit(jax.vmap(lambda line: track.curbs(track.along(line))))(lines)
+    for line, curbs in zip(lines, together, strict=True):
+        np.testing.assert_allclose(track.curbs(track.along(line)), curbs, atol=1e-3)

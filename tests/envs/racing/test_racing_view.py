@@ -14,7 +14,7 @@ from oracles import racing_view as twin
 GOLDEN = np.load(Path(__file__).parents[2] / "golden" / "racing_frames.npz")
 AFTER = range(3, len(GOLDEN["time"]))  # the first second zooms in, which this game leaves out
 FIELD = 2000 / 6
-CLASSES = np.array(  # the recorded frames have 16 bits per pixel: two of three greys of the road are one
+CLASSES = np.array(  # the recorded frames have 16 bits per pixel: two of three grays of the road are one
     [(0, 0, 0), (99, 207, 99), (99, 231, 99), (99, 101, 99), (107, 105, 107), (255, 255, 255), (255, 0, 0),
      (206, 0, 0), (0, 0, 206), (74, 77, 74)]
 )  # fmt: skip
@@ -178,7 +178,7 @@ def test_a_fast_car_looks_where_it_goes_and_a_slow_one_where_it_points():
     assert (sideways[0, :, 0] == sideways[0, :, 1]).sum() == 0  # now it leads across
 
 
-def test_a_visited_tile_becomes_the_darkest_grey_and_nothing_else_changes():
+def test_a_visited_tile_becomes_the_darkest_gray_and_nothing_else_changes():
     road, states = straight()
     visited = np.zeros(468, bool)
     visited[50] = True  # from 22.5 to 25 units up

@@ -13,8 +13,8 @@ from jaxtyping import Array, Float, Num
 
 from maestro.agents.lstm.cell import Carry, cell, dot, operand_dtype, plus, project
 from maestro.agents.lstm.form import FORMS, Form, choose
-from maestro.agents.lstm.portable import preceding
 from maestro.agents.lstm.one_step import prepare, step
+from maestro.agents.lstm.portable import preceding
 
 __all__ = ["Form", "choose", "dot", "lstm", "operand_dtype", "plain_lstm", "plus", "prepare", "step"]
 

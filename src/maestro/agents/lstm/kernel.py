@@ -1,4 +1,4 @@
-"""An LSTM on Hopper GPUs: the recursion as one kernel for each direction, and one step; `hopper.cu`, through XLA.
+"""An LSTM on Hopper GPUs: the recursion as a kernel for each direction, and one step (`hopper.cu`).
 
 They compute what `portable` and `cell` do; in the recursion gates are kept in bfloat16, not computed again.
 """
@@ -44,7 +44,7 @@ def backward(
 
 
 def joined(wx: Array, wh: Array) -> Array:
-    """Both matrices as one [..., 1024, K], the inputs padded with zeros, in the order in which `step` reads it.
+    """Both matrices as one [..., 1024, K], inputs padded with zeros, in the order in which `step` reads it.
 
     That is: 8 units, 32 inputs, the gates of these, and of each unit 4 times 8 inputs.
     """

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-import jax
-import jax.numpy as jnp
 from jaxtyping import Array
 
 from maestro.agents.lstm import kernel

@@ -9,11 +9,11 @@ from maestro.analysis.figures import style
 from maestro.analysis.figures.played import Played
 from maestro.analysis.figures.source import Options, Row
 from maestro.analysis.figures.style import Look, plain
+from maestro.evaluation.table import SHARES
 
 INK = "#333333"
 ERRORS = {"standard-error": "standard error", "95": "95 % confidence interval (Student's t)"}
 BAR = 0.21  # inches
-SHARES = ("won", "drawn", "lost")
 WORDS = {
     "affine": "(return + 1) / 2",
     "won": "share won",

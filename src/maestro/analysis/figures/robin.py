@@ -7,10 +7,13 @@ import numpy as np
 from maestro.analysis.figures import panels, style
 from maestro.analysis.figures.played import Played, latest, played, summarized
 from maestro.analysis.figures.source import FigureError, Made, Options, Row, Source
+from maestro.curriculum import Source as LevelSource
 from maestro.evaluation import round_robin
+from maestro.evaluation.table import SHARES
+from maestro.methods import PAPER_METHODS
 
-ABLATION = ("maestro", "maestro-r", "maestro-p")
-SHARES = panels.SHARES
+# One source of levels, three rules for the co-player.
+ABLATION = tuple(name for name, method in PAPER_METHODS.items() if method.levels is LevelSource.PER_COPLAYER)
 
 
 def values(games: Played, quantity: str) -> dict[str, np.ndarray]:

@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,10 @@ PALETTE = (SKY, BLUE, GRAY, GREEN, PURPLE, BLACK, VERMILION, ORANGE, YELLOW)
 COLORS = dict(zip(PAPER_METHODS, PALETTE, strict=True))  # one for each method, in every figure
 MARKERS = dict(zip(PAPER_METHODS, "osDvP^*Xp", strict=True))
 KIN = {  # methods with edits or a score of their own have the color of those without, and hatching
-    "accel-sp": "plr-sp",
-    "accel-fsp": "plr-fsp",
-    "accel-pfsp": "plr-pfsp",
-    "maestro-accel": "maestro",
-    "maestro-l": "maestro",
+    name: plain
+    for name, method in METHODS.items()
+    for plain, kin in PAPER_METHODS.items()
+    if name != plain and replace(method, edits=False, score=None) == kin
 }
 HATCHES = ("", "////", "....", "xxxx", "----", "++++")
 LINES = ("-", "--", ":", "-.", (0, (5, 1)), (0, (1, 3)))

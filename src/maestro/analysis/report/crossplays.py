@@ -16,10 +16,10 @@ from maestro.envs.base import Environment
 from maestro.envs.levels import LevelError
 from maestro.evaluation import level_sets, round_robin, table
 from maestro.evaluation.round_robin import Cube
-from maestro.evaluation.table import Table
+from maestro.evaluation.table import SHARES, Table
 from maestro.runs.folder import read_json
 
-COLUMNS = ["method", "seeds", "return", "95 % from", "to", "won", "drawn", "lost", "normalized"]
+COLUMNS = ["method", "seeds", "return", "95 % from", "to", *SHARES, "normalized"]
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def matrix(played: Played) -> dict[str, Any]:
 
 def standing(played: Played) -> dict[str, Any]:
     """The round robin, best first: the numbers that `maestro crossplay` prints."""
-    keys = ("method", "seeds", "return", "low", "high", "won", "drawn", "lost", "normalized")
+    keys = ("method", "seeds", "return", "low", "high", *SHARES, "normalized")
     rows = [[tell(row[key]) for key in keys] for row in standings(played.games)]
     note = (
         f"Mean over all others, then over seeds; {played.count:,} games on {len(played.cube.levels)} levels"

@@ -20,7 +20,6 @@ from maestro.runs.folder import RunError
 
 POINTS = 60  # of a curve
 MOST = 1000  # members that are listed
-ENDS = ("finished", "stopped", "failed")
 
 
 def entry(run: Run, scenes: Scenes, levels: int) -> dict[str, Any]:
@@ -58,7 +57,7 @@ def status(run: Run) -> str:
     told = run_folder.read_json(run.folder.status).get("state")
     if told != "finished" and lock.is_held(run.folder.path):
         return "running"
-    return str(told) if told in ENDS else "interrupted" if told else "unknown"
+    return str(told) if told in run_folder.ENDS else "interrupted" if told else "unknown"
 
 
 def curves_of(run: Run) -> list[dict[str, Any]]:

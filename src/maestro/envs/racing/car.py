@@ -117,7 +117,7 @@ def rolled(omega: Float[Array, "4"], gas: Float[Array, ""], brake: Float[Array, 
     return jnp.where(brake >= 0.9, 0, jnp.where(brake > 0, slower, omega))
 
 
-def tyres(
+def tires(
     car: Car, omega: Float[Array, "4"], on_road: Bool[Array, "4"]
 ) -> tuple[Float[Array, "4 2"], Float[Array, "4"]]:
     """The force on each wheel, and the part of it that works against the wheel's rolling."""
@@ -152,7 +152,7 @@ def accelerate(car: Car, action: Float[Array, "3"], on_road: Bool[Array, "4"]) -
     """The first half of a frame, new velocities; an action is (steer, gas, brake)."""
     gas = car.gas + jnp.minimum(jnp.clip(action[1], 0, 1) - car.gas, 0.1)
     omega = rolled(car.omega, gas, action[2])
-    force, braking = tyres(car, omega, on_road)
+    force, braking = tires(car, omega, on_road)
     rate, windup = steered(car, -action[0])
     arms = turned(car.heading, jnp.asarray(ARMS, jnp.float32))
     torque = jnp.sum(arms[:, 0] * force[:, 1] - arms[:, 1] * force[:, 0])

@@ -17,7 +17,7 @@ from maestro.envs.racing.track import WIDTH, Track
 
 GRASS, LIGHT = (124, 170, 112), (131, 178, 119)
 ROAD, LINE, WHEELS, RIM = (84, 86, 92), (240, 240, 240), (20, 20, 22), (255, 255, 255)
-KERB = ((240, 240, 240), (215, 50, 50))
+CURB = ((240, 240, 240), (215, 50, 50))
 TINT = 0.5  # how far the half of a tile that a car has driven over is drawn towards the car's color
 MAP, PANEL = 40, 20  # sides of the map and of each close-up, in units of the scale
 NEAR = 17.0  # units of the world from the middle of a close-up to its edge
@@ -31,7 +31,7 @@ class Road:
 
     tiles: np.ndarray  # [N, 4, 2]
     sides: tuple[np.ndarray, ...]  # their left and right halves, likewise
-    kerbs: tuple[np.ndarray, ...]  # those of even tiles, of odd ones
+    curbs: tuple[np.ndarray, ...]  # those of even tiles, of odd ones
     start: np.ndarray
     angle: float  # of a car at the start
 
@@ -39,20 +39,20 @@ class Road:
     def of(cls, level: Level) -> "Road":
         """The road of a level."""
         track = tracks.along(jnp.asarray(level.center))
-        shapes, kerbed = _shapes(track)
-        tiles, kerbs = np.asarray(shapes, float)
+        shapes, curbed = _shapes(track)
+        tiles, curbs = np.asarray(shapes, float)
         left, right, right_before, left_before = np.moveaxis(tiles, 1, 0)
         end, begin = (left + right) / 2, (left_before + right_before) / 2
         sides = [(left, end, begin, left_before), (end, right, right_before, begin)]
-        lying = [kerbs[parity::2][np.asarray(kerbed)[parity::2]] for parity in range(2)]
+        lying = [curbs[parity::2][np.asarray(curbed)[parity::2]] for parity in range(2)]
         halves = tuple(np.stack(side, axis=1) for side in sides)
         return cls(tiles, halves, tuple(lying), np.asarray(track.point[0], float), float(track.beta[0]))
 
 
 @jax.jit
 def _shapes(track: Track) -> tuple[Float[Array, "2 N 4 2"], Bool[Array, " N"]]:
-    """Tiles and kerbs, and which kerbs there are."""
-    return jnp.stack([tracks.tiles(track), tracks.kerbs(track)]), tracks.kerbed(track)
+    """Tiles and curbs, and which curbs there are."""
+    return jnp.stack([tracks.tiles(track), tracks.curbs(track)]), tracks.curbed(track)
 
 
 def draw(level: Level, state: Any, scale: int = 8) -> UInt8[np.ndarray, "height width 3"]:
@@ -92,7 +92,7 @@ def _draw_ground(sheet: Sheet, level: Level, road: Road, visited: np.ndarray) ->
     """Meadow, road and start."""
     _draw_meadow(sheet, float(level.half_side))
     for parity in range(2):
-        sheet.fill(road.kerbs[parity], KERB[parity])
+        sheet.fill(road.curbs[parity], CURB[parity])
     sheet.fill(road.tiles, ROAD)
     # After all tiles: where the road crosses itself, what was driven over stays in sight.
     for side, seen, color in zip(road.sides, visited, COLORS, strict=True):

@@ -14,7 +14,8 @@ from maestro.envs.base import Box, Info
 from maestro.envs.racing import car, collision, contact, frames, levels, place, track, view
 from maestro.envs.racing.car import Car
 from maestro.envs.racing.levels import REPEAT, Level
-from maestro.trees import Leaf, Tree
+from maestro.envs.racing.track import Track
+from maestro.trees import Leaf
 
 STACK = 4  # pictures in an observation, the newest last
 CHANNELS = 3
@@ -27,20 +28,20 @@ APART = 3.0  # from the center line to each car at the start
 class State(PyTreeNode):
     """Where everything is."""
 
-    cars: Tree  # a `Car` with the two cars as leading axis
+    cars: Car  # the two cars as leading axis
     touching: Leaf  # bool [2, 4]; whether each wheel was on the road when the last frame began
     visited: Leaf  # bool [2, N]; the tiles that each car has driven over
     frame: Leaf  # frames played
     astray: Leaf  # int32 [2]; frames in a row that each car has been off the road
-    seen: Tree  # uint8 [2, 84, 84, 9]; the pictures before the newest one
+    seen: Leaf  # uint8 [2, 84, 84, 9]; the pictures before the newest one
 
 
 class Ground(PyTreeNode):
     """What a level means for its frames, computed once for all of a decision's."""
 
-    level: Tree
-    road: Tree  # a `Track`
-    surface: Leaf  # [2 N, 4, 2]; tiles, then kerbs
+    level: Level
+    road: Track
+    surface: Leaf  # [2 N, 4, 2]; tiles, then curbs
 
     @classmethod
     def of(cls, level: Level) -> "Ground":

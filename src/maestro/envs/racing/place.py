@@ -18,17 +18,17 @@ def nearest(track: Track, place: Float[Array, "2"]) -> Int[Array, ""]:
 
 
 def surface(track: Track) -> Float[Array, "_ 4 2"]:
-    """All tiles, then their kerbs; in place of a kerb that is not there the tile once more."""
+    """All tiles, then their curbs; in place of a curb that is not there the tile once more."""
     tiles = tracks.tiles(track)
     return jnp.concatenate(
-        [tiles, jnp.where(tracks.kerbed(track)[:, None, None], tracks.kerbs(track), tiles)]
+        [tiles, jnp.where(tracks.curbed(track)[:, None, None], tracks.curbs(track), tiles)]
     )
 
 
 def on_grass(surface: Float[Array, "_ 4 2"], place: Float[Array, "2"]) -> Bool[Array, ""]:
-    """Whether a place, a hull's origin, is neither on a tile nor on a kerb.
+    """Whether a place, a hull's origin, is neither on a tile nor on a curb.
 
-    Wheels on a kerb have only the grip of grass, but a car on a kerb is not called off the road.
+    Wheels on a curb have only the grip of grass, but a car on a curb is not called off the road.
     """
     return ~jnp.any(inside(surface, place))
 

@@ -1,4 +1,4 @@
-"""A closed road of tiles: where it lies, which way it leads, where its kerbs are."""
+"""A closed road of tiles: where it lies, which way it leads, where its curbs are."""
 
 import jax.numpy as jnp
 from flax.struct import PyTreeNode
@@ -7,9 +7,9 @@ from jaxtyping import Array, Bool, Float
 from maestro.trees import Leaf
 
 WIDTH = 40 / 6  # from the center line to either edge
-BORDER = 8 / 6  # width of a kerb
+BORDER = 8 / 6  # width of a curb
 TILES = 468  # of every track in training, so that shapes are fixed
-KERB_TURN, KERB_LENGTH = 0.062, 4  # a kerb lies where so many tiles in a row turn so much, all the same way
+CURB_TURN, CURB_LENGTH = 0.062, 4  # a curb lies where so many tiles in a row turn so much, all the same way
 
 
 class Track(PyTreeNode):
@@ -42,17 +42,17 @@ def turns(track: Track) -> Float[Array, " N"]:
     return (change + jnp.pi) % (2 * jnp.pi) - jnp.pi
 
 
-def kerbed(track: Track) -> Bool[Array, " N"]:
-    """Whether a tile has a kerb: it and the tiles before it turn enough, the same way."""
+def curbed(track: Track) -> Bool[Array, " N"]:
+    """Whether a tile has a curb: it and the tiles before it turn enough, the same way."""
     turn = turns(track)
-    signs = jnp.where(jnp.abs(turn) > KERB_TURN, jnp.sign(turn), 0.0)
-    last = jnp.stack([jnp.roll(signs, i) for i in range(KERB_LENGTH)])
-    begins = jnp.abs(jnp.sum(last, axis=0)) == KERB_LENGTH
-    return jnp.stack([jnp.roll(begins, -i) for i in range(KERB_LENGTH)]).any(axis=0)
+    signs = jnp.where(jnp.abs(turn) > CURB_TURN, jnp.sign(turn), 0.0)
+    last = jnp.stack([jnp.roll(signs, i) for i in range(CURB_LENGTH)])
+    begins = jnp.abs(jnp.sum(last, axis=0)) == CURB_LENGTH
+    return jnp.stack([jnp.roll(begins, -i) for i in range(CURB_LENGTH)]).any(axis=0)
 
 
-def kerbs(track: Track) -> Float[Array, "N 4 2"]:
-    """Corners of each tile's kerb, along the inner edge of the turn; without meaning where it has none."""
+def curbs(track: Track) -> Float[Array, "N 4 2"]:
+    """Corners of each tile's curb, along the inner edge of the turn; without meaning where it has none."""
     side = jnp.sign(turns(track))[:, None]
     before = Track(jnp.roll(track.point, 1, axis=0), jnp.roll(track.beta, 1))
     outer = WIDTH + BORDER

@@ -21,10 +21,10 @@ from maestro.trees import Leaf
 ROWS, COLUMNS = 16.2 * 96 / 800, 16.2 * 96 / 1000  # pixels per unit of the world
 ROW, COLUMN = 71.5, 41.5  # of the driver's car, in the middle between pixels
 SQUARES = 20  # of the meadow, from its center to its edge
-STRIPE = 1.2  # rad of a wheel that is grey
+STRIPE = 1.2  # rad of a wheel that is gray
 
-GRASS, ROAD, WHITE, RED, BLACK, GREY, FIRST, SECOND, LIGHT = 0, 1, 4, 5, 6, 7, 8, 9, 10  # codes of colors
-PALETTE = ((102, 204, 102), *((grey,) * 3 for grey in (102, 105, 107)),
+GRASS, ROAD, WHITE, RED, BLACK, GRAY, FIRST, SECOND, LIGHT = 0, 1, 4, 5, 6, 7, 8, 9, 10  # codes of colors
+PALETTE = ((102, 204, 102), *((gray,) * 3 for gray in (102, 105, 107)),
            (255, 255, 255), (255, 0, 0), (0, 0, 0), (76, 76, 76))  # fmt: skip
 MEADOW = (102, 230, 102)  # of the light squares
 OWN, OTHER = (204, 0, 0), (0, 0, 204)
@@ -47,12 +47,12 @@ class Scene(PyTreeNode):
 
 
 def road(track: Track, visited: Bool[Array, " N"]) -> tuple[Float[Array, "K 4 2"], Int[Array, " K"]]:
-    """Tiles and kerbs with their colors; a tile is a shade darker once a car has driven over it."""
+    """Tiles and curbs with their colors; a tile is a shade darker once a car has driven over it."""
     number = jnp.arange(len(visited))
     tile = jnp.where(visited, ROAD, ROAD + number % 3)
-    kerb = jnp.where(tracks.kerbed(track), jnp.where(number % 2 == 0, WHITE, RED), 0)
-    shapes = jnp.stack([tracks.tiles(track), tracks.kerbs(track)], axis=1)
-    return shapes.reshape(-1, 4, 2), jnp.stack([tile, kerb], axis=1).reshape(-1)
+    curb = jnp.where(tracks.curbed(track), jnp.where(number % 2 == 0, WHITE, RED), 0)
+    shapes = jnp.stack([tracks.tiles(track), tracks.curbs(track)], axis=1)
+    return shapes.reshape(-1, 4, 2), jnp.stack([tile, curb], axis=1).reshape(-1)
 
 
 def stripes(phase: Float[Array, "4"]) -> tuple[Float[Array, "4 2"], Bool[Array, "4"]]:
@@ -71,7 +71,7 @@ def parts(car: Car, color: int) -> tuple[Float[Array, "K 4 2"], Int[Array, " K"]
     centers, angles = wheels(car)
     wheel = jax.vmap(turned)(angles, wheel) + centers[:, None, None]
     hull = turned(car.heading, jnp.asarray(_HULL)) + origin(car)[None, None]
-    shades = jnp.stack([jnp.full(4, BLACK), jnp.where(seen, GREY, 0)], axis=1).reshape(-1)
+    shades = jnp.stack([jnp.full(4, BLACK), jnp.where(seen, GRAY, 0)], axis=1).reshape(-1)
     codes = jnp.concatenate([shades, jnp.full(len(hull), color)])
     return jnp.concatenate([wheel.reshape(-1, 4, 2), hull]).astype(jnp.float32), codes
 

@@ -7,7 +7,7 @@
   const button = (text, click, settings = {}) => make("button", { type: "button", text, on: { click }, ...settings });
 
   /** A control with its name above it. */
-  const labelled = (text, control) => make("label", { class: "play-field" }, make("span", { text }), control);
+  const labeled = (text, control) => make("label", { class: "play-field" }, make("span", { text }), control);
 
   /** A choice among texts; `chosen(index)` is called when it changes. */
   function choice(texts, chosen, settings = {}) {
@@ -27,5 +27,5 @@
     return input;
   }
 
-  Object.assign(maestro.lasertag, { button, choice, labelled, whole });
+  Object.assign(maestro.lasertag, { button, choice, labeled, whole });
 })(maestro);

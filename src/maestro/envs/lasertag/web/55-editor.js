@@ -4,7 +4,7 @@
 
   const game = maestro.lasertag;
   const { make } = maestro;
-  const { MAX_SIZE, button, choice, labelled, whole } = game;
+  const { MAX_SIZE, button, choice, labeled, whole } = game;
   const TOOLS = ["walls", "start of A", "start of B"];
   const ARROWS = { ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowDown: [1, 0], ArrowLeft: [0, -1] };
   const HELP = "Click a cell to build or clear a wall, drag to draw many. Drag A or B to another cell, click it to turn it. " +
@@ -23,13 +23,13 @@
     listen(self);
     self.element = make("div", { class: "play-editor" },
       make("div", { class: "controls" },
-        labelled("Click puts", choice(TOOLS, (tool) => { self.tool = tool; })),
-        labelled("Rows", self.sizes[0]), labelled("Columns", self.sizes[1]), labelled("Time limit", self.limit),
+        labeled("Click puts", choice(TOOLS, (tool) => { self.tool = tool; })),
+        labeled("Rows", self.sizes[0]), labeled("Columns", self.sizes[1]), labeled("Time limit", self.limit),
         button("Clear all walls", () => change(self, cleared(self.draft))),
         button("Random level", () => change(self, game.generated(Math.random)))),
       make("div", { class: "play-stage" }, canvas,
         make("div", { class: "play-side" },
-          make("p", { class: "muted small", text: HELP }), labelled("As text", text), message, play)));
+          make("p", { class: "muted small", text: HELP }), labeled("As text", text), message, play)));
     self.redraw = () => judge(self);
     self.show = (level) => change(self, { ...game.draftOf(level), name: "" });
     return self;

@@ -4,7 +4,7 @@
 
   const { make } = maestro;
   const game = maestro.lasertag;
-  const { button, choice, labelled, tables, whole, words } = game;
+  const { button, choice, labeled, tables, whole, words } = game;
   const SEATS = ["Red, A", "Blue, B"];
   const ABOUT = "Take a seat against a trained agent, or let two of them play: who tags the other first wins. " +
     "A bolt flies one cell per step. It can be dodged, outrun and parried, and a target in the very next cell " +
@@ -87,8 +87,8 @@
     return [
       make("p", { class: "lead muted", text: ABOUT }),
       make("div", { class: "controls play-controls" },
-        labelled(SEATS[0], p.who[0]), labelled(SEATS[1], p.who[1]), labelled("Level", p.level), labelled("Pace", p.pace),
-        labelled("Seed", p.seed), labelled("See only what your agent would", p.fog)),
+        labeled(SEATS[0], p.who[0]), labeled(SEATS[1], p.who[1]), labeled("Level", p.level), labeled("Pace", p.pace),
+        labeled("Seed", p.seed), labeled("See only what your agent would", p.fog)),
       make("div", { class: "controls" }, p.run, p.step,
         button("Restart", () => tables.deal(page.table), { class: "play-restart" }),
         button("Next game", () => tables.next(page.table), { class: "play-next" })),
