@@ -18,7 +18,6 @@ import training
 from jax.experimental import topologies
 
 from maestro import cohort, curriculum, train
-from maestro.agents import lstm
 from maestro.games.lasertag import GAME
 from maestro.runs import build
 from maestro.train import TrainState
@@ -43,7 +42,8 @@ def target() -> Any:
     """The GPU that is here, or one that is described; products then have a GPU's operands."""
     if jax.default_backend() == "gpu":
         return jax.devices()[0]
-    lstm.operand_dtype = lstm.cell.operand_dtype = lambda: jnp.dtype(jnp.bfloat16)
+    for name in ("", ".cell", ".one_step"):
+        sys.modules[f"maestro.agents.lstm{name}"].operand_dtype = lambda: jnp.dtype(jnp.bfloat16)
     return topologies.get_topology_desc(platform="cuda", target_config=H200, topology="1x1x1").devices[0]
 
 

@@ -189,6 +189,18 @@ def test_nobody_loads_half_a_library(compiler):
     assert [job.communicate()[0].strip() for job in jobs] == ["['library', 'end']"] * 2
 
 
+@pytest.mark.parametrize(
+    "inputs, units, fits", [(144, 256, 1), (7, 256, 0), (1504, 256, 1), (1512, 256, 0), (144, 64, 0)]
+)
+def test_the_kernel_of_a_step_takes_inputs_that_fit_into_shared_memory(monkeypatch, inputs, units, fits):
+    hopper(monkeypatch)
+    monkeypatch.setattr(native, "register", lambda library: "")
+    monkeypatch.delenv(form.VARIABLE, raising=False)
+    shapes = {"wx": (inputs, 4 * units), "wh": (units, 4 * units), "b": (4 * units,)}
+    params = {name: jax.ShapeDtypeStruct(shape, "float32") for name, shape in shapes.items()}
+    assert ("w" in jax.eval_shape(lstm.prepare, params)) == bool(fits)
+
+
 def test_the_source_has_what_is_registered():
     main = Path(kernel.LIBRARY.source)
     source = "".join(path.read_text() for path in (main, *main.parent.glob("*.cuh")))

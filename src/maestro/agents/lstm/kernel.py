@@ -14,6 +14,7 @@ from maestro.native import Library
 UNITS = 256  # the hidden size that it is written for
 SEQUENCES = 8  # a batch is a multiple of this
 ALIGNED, PIECE = 8, 32  # a step: the inputs are a multiple of the one, padded to one of the other
+WIDEST = 1504  # inputs of a step: 64 rows of them, and of h, fit into shared memory
 FORWARD, BACKWARD, STEP = "maestro_lstm_forward", "maestro_lstm_backward", "maestro_lstm_step"
 SYMBOLS = ((FORWARD, "LstmForward"), (BACKWARD, "LstmBackward"), (STEP, "LstmStep"))
 LIBRARY = Library(Path(__file__).with_name("hopper.cu"), "90a", SYMBOLS)

@@ -21,7 +21,10 @@ def prepare(params: Mapping[str, Array]) -> Matrices:
 
 def fits(wx: Array, wh: Array) -> bool:
     """Whether the kernel takes such matrices, and runs here."""
-    return wx.shape[-2] % kernel.ALIGNED == 0 and choose(wh.shape[-2], kernel.SEQUENCES).name == "kernel"
+    inputs = wx.shape[-2]
+    if inputs % kernel.ALIGNED or inputs > kernel.WIDEST:
+        return False
+    return choose(wh.shape[-2], kernel.SEQUENCES).name == "kernel"
 
 
 def step(matrices: Matrices, x: Array, h: Array, c: Array) -> Carry:
