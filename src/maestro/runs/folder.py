@@ -33,11 +33,7 @@ FILES = {
     "levels": "levels",
 }
 MAX_JSON = 1_000_000  # bytes
-ENDS = (
-    "finished",
-    "stopped",
-    "failed",
-)  # what status.json says of runs that are over
+ENDS = ("finished", "stopped", "failed")  # what status.json says of runs that are over
 
 
 class RunError(Exception):
