@@ -1,6 +1,7 @@
 """A sample of what the teacher serves: drawn by its rules, the same in a run that was killed, harmless."""
 
 import shutil
+import threading
 
 import jax
 import jax.numpy as jnp
@@ -202,10 +203,13 @@ def test_a_stop_while_a_sample_is_drawn_is_made_up_for(whole, tmp_path, monkeypa
     """The sample is drawn where signals are heard; what is missing is drawn when the run goes on."""
     folder = new_folder(tmp_path / "run", whole[0])
     session = QuickTrainer(folder, whole[0])
-    monkeypatch.setattr(session, "interruptible", lambda *_: session.stop())
+    given_up = threading.Event()
     session.signals.received = 15
-    with pytest.raises(trainer.Stopped):
-        session.keep()
+    with monkeypatch.context() as patch:
+        patch.setattr(served, "keep", lambda *_: given_up.wait(60))
+        with pytest.raises(trainer.Stopped):
+            session.keep()
+        given_up.set()
     assert served.points(folder) == []
     QuickTrainer(folder, whole[0]).run()
     assert kept(folder.path) == kept(whole[1].path)
