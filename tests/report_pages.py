@@ -16,8 +16,11 @@ SECTIONS = ["tables", "curriculum", "landscape", "crossplay", "population", "cur
 MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
 Show = Callable[..., AbstractContextManager[Watched]]
 
-# A number that changes with what is drawn on a canvas.
-DRAWN = "canvas => canvas.toDataURL().split('').reduce((a, c) => (31 * a + c.charCodeAt(0)) | 0, 0)"
+# A number that changes with what is drawn on a canvas; a drawing waits for its size, then for a frame.
+DRAWN = """async (canvas) => {
+  for (let frame = 0; frame < 4; frame++) await new Promise(requestAnimationFrame);
+  return canvas.toDataURL().split('').reduce((a, c) => (31 * a + c.charCodeAt(0)) | 0, 0);
+}"""
 
 
 def changed(**parts: Any) -> dict[str, Any]:
