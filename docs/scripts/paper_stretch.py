@@ -11,10 +11,10 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from scipy import stats
 
 from maestro.analysis import curves
 from maestro.analysis.figures.style import COLORS
+from maestro.evaluation.resampling import student_interval
 
 OUT = Path(__file__).parent.parent / "images" / "performance" / "paper.png"
 OPPONENTS = {"first": "its own first co-player", "hunter": "the scripted hunter"}
@@ -30,8 +30,8 @@ def returns(run, opponent):
 
 def half_width(values):
     """Of the 95 % interval of a mean over seeds, the last axis."""
-    seeds = values.shape[-1]
-    return stats.t.ppf(0.975, seeds - 1) * values.std(axis=-1, ddof=1) / seeds**0.5
+    low, high = student_interval(values)
+    return (high - low) / 2
 
 
 def picture(runs):
@@ -55,8 +55,8 @@ def table(runs):
     for opponent in OPPONENTS:
         (updates, one), (_, other) = (returns(run, opponent) for run in runs)
         for at in TOLD:
-            a, b = one[updates == at][0], other[updates == at][0]
-            wide = np.hypot(half_width(a), half_width(b))
+            a, b = one[updates == at], other[updates == at]
+            wide = np.hypot(half_width(a), half_width(b))[0]
             ends = f"{a.mean() - b.mean() - wide:+.3f} to {a.mean() - b.mean() + wide:+.3f}"
             print(f"| `{opponent}` | {at:,} | {a.mean():+.3f} | {b.mean():+.3f} | {ends} |")
 
