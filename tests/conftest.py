@@ -6,8 +6,10 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+from quick import flags
+
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+os.environ.setdefault("XLA_FLAGS", flags())
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MAESTRO_REPORT", "no")  # of every run: they take as long as the runs
 # Compiled programs are kept in the user's cache, the small ones too: most of the time goes into compiling.

@@ -14,16 +14,11 @@ from maestro.config import CurriculumConfig, Given, PPOConfig, RunConfig, Schedu
 from maestro.curriculum import Teacher
 from maestro.envs.base import Discrete
 from maestro.games import Game
+from quick import QUICK as QUICK
 
 VIEW = (3, 3, 1)
 LEVELS = 48
 THREE = Discrete(3)
-QUICK = {  # compiling takes longer than running here
-    "xla_backend_optimization_level": 0,
-    "xla_cpu_parallel_codegen_split_count": 1,
-}
-if jax.__version_info__ < (0, 11):  # later ones know no other way
-    QUICK["xla_cpu_use_fusion_emitters"] = False
 
 
 compiled = jax.jit

@@ -21,9 +21,9 @@ from maestro.runs import agent_file, build, checkpoint, checkpoints, folder, tra
 from maestro.runs.metrics_log import Position
 from maestro.runs.signals import Signals
 from maestro.runs.trainer import Trainer
+from quick import QUICK, flags
 
 PATIENCE = 600  # seconds after which another process is taken to hang, on however busy a machine
-QUICK = probes.QUICK
 ENDLESS = {"total_updates": 10_000_000, "interval": 5_000_000}  # hours
 
 
@@ -227,13 +227,11 @@ def beside_tests(*more):
 
 def environment(**more):
     """Of another process: programs compiled quickly, and kept; the games of this folder within reach."""
-    flags = {**QUICK, "xla_cpu_multi_thread_eigen": False}
-    quick = " ".join(f"--{name}={str(value).lower()}" for name, value in flags.items())
     cache = {
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "PYTHONPATH": beside_tests(),
     }
-    return {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": quick, **cache, **more}
+    return {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags(), **cache, **more}
 
 
 HELD, REAL = ("-m", "held"), ("-m", "maestro")  # held where the environment says (held.py), or as it is

@@ -13,10 +13,10 @@ from maestro.cli import options
 from maestro.runs.folder import RunFolder, read_json
 from maestro.sharding import Layout
 from probes import SMALL, with_changes
+from quick import flags
 from runs_helpers import (
     ENDLESS,
     PATIENCE,
-    QUICK,
     end_all,
     micro,
     new_run,
@@ -27,8 +27,7 @@ from runs_helpers import (
     wait_until,
 )
 
-FLAGS = {**QUICK, "xla_cpu_multi_thread_eigen": False, "xla_force_host_platform_device_count": 4}
-FOUR = " ".join(f"--{name}={str(value).lower()}" for name, value in FLAGS.items())
+FOUR = flags(xla_force_host_platform_device_count=4)
 SPREAD = with_changes(SMALL, seeds=6, ppo={"workers": 16, "minibatches": 4})
 
 
