@@ -1,13 +1,13 @@
 """Trained environment steps per second: those that a PPO update used, rollout and update together.
 
     python benchmarks/training.py                       # all cells that suit this machine
-    python benchmarks/training.py --only "10 runs"      # cells whose names contain this
+    python benchmarks/training.py --only "10 seeds"     # cells whose names contain this
     python benchmarks/training.py --phases --out new.json
     python benchmarks/compare.py old.json new.json      # what got slower
 
 Schedule `parallel`, T = 256, 5 epochs x 4 minibatches, the paper's network, method maestro. A cycle plays W
 new and W replayed environments and learns from the replayed ones. One axis at a time around 10 seeds of 32
-with 5 members and 1,000 levels for each: runs, environments of one run, members, levels. The program is that
+with 5 members and 1,000 levels for each: seeds, environments of one seed, members, levels. The program is that
 of a run, called for as many cycles as a run makes at once. What does not fit into memory is named and left
 out. `--phases` says where the time of a cycle goes (see phases.py).
 """

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import UInt8
 
-from maestro.envs.lasertag.game import VIEW, State
 from maestro.envs.lasertag.levels import DELTA, SIDE, Level
+from maestro.envs.lasertag.state import State
+from maestro.envs.lasertag.views import VIEW
 
 STUDENT, OPPONENT = (1.0, 0.2, 0.4), (0.27, 0.69, 0.99)
 COLORS = np.array([STUDENT, OPPONENT])

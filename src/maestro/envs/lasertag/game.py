@@ -5,33 +5,17 @@ from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from flax.struct import PyTreeNode
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt8, UInt32
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from maestro.config import Range
 from maestro.envs.base import Discrete, Info
 from maestro.envs.lasertag import bolts, edits, levels
 from maestro.envs.lasertag.levels import DELTA, SIDE, Level
+from maestro.envs.lasertag.state import State
+from maestro.envs.lasertag.views import Views, observe
 from maestro.settings import shown
-from maestro.trees import Leaf
 
 NOOP, TURN_LEFT, FORWARD, TURN_RIGHT, SHOOT = range(5)
-VIEW = 5  # an agent sees 5 columns and 5 rows: its own and the four ahead
-CORNER = ((-4, -2), (-2, 0), (0, -2), (-2, -4))  # by facing: from an agent to the top left of what it sees
-_BY_ROWS = np.arange(VIEW * VIEW, dtype=np.uint32).reshape(VIEW, VIEW)
-# By facing: which bit of each of a view's three words is shown in each cell when the agent looks up.
-TURNED = np.stack([np.rot90(np.stack([_BY_ROWS, _BY_ROWS.T, _BY_ROWS], axis=-1), way) for way in range(4)])
-
-
-class State(PyTreeNode):
-    """Where everything is. A cell holds at most one of wall, agent and bolt."""
-
-    position: Leaf  # [2, 2]; (row, column), the outer wall being row 0 and column 0
-    facing: Leaf  # [2]; 0 up, 1 right, 2 down, 3 left
-    alive: Leaf  # bool [2]
-    bolts: Leaf  # uint8 [17, 17]; code (see bolts.py) of the bolt in each cell, 0 for none
-    time: Leaf  # steps played
 
 
 def ahead(position: Int[Array, "2"], facing: Int[Array, ""]) -> Int[Array, "2"]:
@@ -83,45 +67,6 @@ def advance(
     return state.replace(bolts=flown, alive=state.alive & ~tagged, time=state.time + 1), reward
 
 
-def columns(grid: UInt8[Array, "17 17"]) -> UInt32[Array, "17"]:
-    """A word for each column of the grid: bit y says whether the cell in row y holds anything."""
-    # Row after row: XLA fuses one sum with the flight of the bolts into a loop without vectors.
-    bits = [jnp.where(grid[y] > 0, jnp.uint32(1 << y), jnp.uint32(0)) for y in range(SIDE)]
-    return sum(bits, jnp.uint32(0))
-
-
-def window(words: UInt32[Array, "17"], corner: Int[Array, "2"]) -> UInt32[Array, ""]:
-    """5 bits, from bit corner[1] on, of each of 5 words, from word corner[0] on; 0 beyond the map."""
-    margin = VIEW - 1
-    padded = jnp.pad(words << margin, margin)
-    shift = (corner[1] + margin).astype(jnp.uint32)
-    fives = [padded[corner[0] + margin + i] >> shift & (1 << VIEW) - 1 for i in range(VIEW)]
-    return sum([five << VIEW * i for i, five in enumerate(fives)], jnp.uint32(0))
-
-
-def view(level: Level, state: State, flying: UInt32[Array, "17"], player: int) -> UInt8[Array, "5 5 3"]:
-    """What a player sees, turned so that it looks up: (row, column, agent | bolt | wall).
-
-    Its own cell is [4, 2]. Walls hide nothing; beyond the outer wall all channels are 0, and
-    so is everything for a tagged player. `flying` are the bolts by columns.
-    """
-    facing = state.facing[player]
-    corner = state.position[player] + jnp.array(CORNER, jnp.int32)[facing]
-    offset = state.position - corner[None]
-    within = (offset >= 0) & (offset < VIEW)
-    near = within[:, 0] & within[:, 1] & state.alive
-    agents = jnp.where(near, jnp.uint32(1) << (offset[:, 0] * VIEW + offset[:, 1]).astype(jnp.uint32), 0)
-    words = [agents[0] | agents[1], window(flying, corner[::-1]), window(level.walls, corner)]
-    seen = jnp.where(state.alive[player], jnp.stack(words), 0)
-    return (seen[None, None] >> jnp.array(TURNED)[facing] & 1).astype(jnp.uint8)
-
-
-def observe(level: Level, state: State) -> UInt8[Array, "2 5 5 3"]:
-    """Both players' views."""
-    flying = columns(state.bolts)
-    return jnp.stack([view(level, state, flying, 0), view(level, state, flying, 1)])
-
-
 @dataclass(frozen=True)
 class LaserTag:
     """Two players, tag the other one first: +1 for the tagger, -1 for the tagged."""
@@ -150,7 +95,7 @@ class LaserTag:
         """A level that differs a little."""
         return edits.edit(key, level, changes)
 
-    def reset(self, key: PRNGKeyArray, level: Level) -> tuple[State, UInt8[Array, "2 5 5 3"]]:
+    def reset(self, key: PRNGKeyArray, level: Level) -> tuple[State, Views]:
         """The start of an episode; nothing in it is random."""
         del key
         state = State(
@@ -164,7 +109,7 @@ class LaserTag:
 
     def step(
         self, key: PRNGKeyArray, level: Level, state: State, actions: Int[Array, "2"]
-    ) -> tuple[State, UInt8[Array, "2 5 5 3"], Float[Array, "2"], Bool[Array, ""], Bool[Array, ""], Info]:
+    ) -> tuple[State, Views, Float[Array, "2"], Bool[Array, ""], Bool[Array, ""], Info]:
         """One step; who acts first is drawn from the key."""
         first = jax.random.bits(key, (), jnp.uint32) >> 31
         state, reward = advance(level, state, actions, first.astype(jnp.int32))

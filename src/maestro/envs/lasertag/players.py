@@ -12,7 +12,8 @@ from jax.tree_util import register_static
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, UInt8
 
 from maestro.envs.lasertag import poses
-from maestro.envs.lasertag.game import FORWARD, NOOP, SHOOT, TURN_LEFT, TURN_RIGHT, VIEW, LaserTag, ahead
+from maestro.envs.lasertag.game import FORWARD, NOOP, SHOOT, TURN_LEFT, TURN_RIGHT, LaserTag, ahead
+from maestro.envs.lasertag.views import VIEW
 from maestro.envs.players import Memory, Player, Random, Sight
 
 AGENT, BOLT, WALL = range(3)  # channels of a view

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from maestro.envs.lasertag.draw import BOLT_RADIUS, TRIANGLE
-from maestro.envs.lasertag.game import State
 from maestro.envs.lasertag.levels import SIDE, Level
+from maestro.envs.lasertag.state import State
 from maestro.envs.scene import Body, Scene, Shape
 
 ARROW = tuple(float(x) for row, column in TRIANGLE for x in (column, row))  # an agent that faces up
