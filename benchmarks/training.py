@@ -7,9 +7,9 @@
 
 Schedule `parallel`, T = 256, 5 epochs x 4 minibatches, the paper's network, method maestro. A cycle plays W
 new and W replayed environments and learns from the replayed ones. One axis at a time around 10 seeds of 32
-with 5 members and 1,000 levels for each: seeds, environments of one seed, members, levels. The program is that
-of a run, called for as many cycles as a run makes at once. What does not fit into memory is named and left
-out. `--phases` says where the time of a cycle goes (see phases.py).
+with 5 members and 1,000 levels for each: seeds, environments of one seed, members, levels. The program is
+that of a run, called for as many cycles as a run makes at once. What does not fit into memory is named and
+left out. `--phases` says where the time of a cycle goes (see phases.py).
 """
 
 import argparse

@@ -3,6 +3,7 @@
 python docs/scripts/regret_tables.py runs/regret
 python docs/scripts/regret_tables.py --fresh runs/regret_test   # those of ten fresh seeds
 python docs/scripts/regret_tables.py --true runs/regret         # of best responses to the pieces
+python docs/scripts/regret_tables.py --half runs/regret_500     # of best responses to those of 500 updates
 
 A table whose source is missing stays as it is, and is named. Sources, below the folder:
 
@@ -253,6 +254,11 @@ def of_responses(study, runs):
     }
 
 
+def of_half(study, runs):
+    """The table of best responses to students of the preset's own length."""
+    return {"pieces exploited, 500": (study / "exploit", partial(exploited, study))}
+
+
 def made(tables):
     """The tables whose sources are there; the others are named."""
     for name, (source, _) in tables.items():
@@ -314,7 +320,7 @@ def main():
     PAGE.write_text(study_tables.filled(page, {"overview": overview(page)}))
 
 
-MAKERS = {"--fresh": of_fresh, "--true": of_responses}
+MAKERS = {"--fresh": of_fresh, "--true": of_responses, "--half": of_half}
 
 if __name__ == "__main__":
     main()
