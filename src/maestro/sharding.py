@@ -104,10 +104,15 @@ def local(x: Any) -> Any:
 def compiled(layout: Layout | None, function: Callable[..., Any], cohort: Cohort, *limits: Any) -> Any:
     """`train_steps` compiled for a cohort as `put` has placed it."""
     program = jax.jit(function if layout is None else layout.spread(function))
+    return at_ease(lambda: program.lower(cohort, *limits).compile())
+
+
+def at_ease(trace: Callable[[], Any]) -> Any:
+    """The result of something that traces programs, with room for it."""
     looks = gc.isenabled()
     gc.disable()  # tracing makes very many small objects, and hardly any garbage
     try:
-        return program.lower(cohort, *limits).compile()
+        return trace()
     finally:
         if looks:
             gc.enable()
@@ -116,7 +121,7 @@ def compiled(layout: Layout | None, function: Callable[..., Any], cohort: Cohort
 # Programs are traced in deep calls, and Python's stack grows in pieces of 16 KiB: where one ends among them,
 # another is mapped and given back at each call. A function that asks for much gets a large piece, and those
 # that it calls use the rest.
-compiled.__code__ = compiled.__code__.replace(co_stacksize=ROOM)
+at_ease.__code__ = at_ease.__code__.replace(co_stacksize=ROOM)
 
 
 def divisor(config: RunConfig) -> int:

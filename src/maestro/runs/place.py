@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
@@ -12,7 +13,7 @@ from jax.experimental import multihost_utils
 
 from maestro import cohort, sharding
 from maestro.cohort import Cohort
-from maestro.runs import checkpoint
+from maestro.runs import checkpoint, programs
 from maestro.runs.first import First
 from maestro.runs.other import Other
 from maestro.runs.signals import FOR_EVER, Signals
@@ -73,6 +74,9 @@ class Place:
 def compiled(layout: Layout | None, experiment: Experiment, state: Cohort) -> Any:
     """The program of a chunk."""
     steps = partial(cohort.train_steps, experiment, cohort.LENGTH)
+    if layout is None and programs.are_kept():
+        with suppress(programs.Foreign):
+            return programs.compiled(experiment, steps, state, np.int32(0), np.int32(0))
     return sharding.compiled(layout, steps, state, np.int32(0), np.int32(0))
 
 

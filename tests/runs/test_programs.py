@@ -1,0 +1,175 @@
+"""Traced programs that are kept: the same results, and never those of something else."""
+
+from dataclasses import replace
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from maestro import cohort
+from maestro.config import PPOConfig
+from maestro.games.lasertag import GAME as LASERTAG
+from maestro.games.racing import GAME as RACING
+from maestro.methods import PAPER_METHODS
+from maestro.metrics import Metrics
+from maestro.runs import build, place, programs
+from probes import experiment, start, with_changes
+
+LIMITS = np.int32(0), np.int32(0)
+WHAT = PPOConfig()
+STATE = {"x": jnp.arange(3.0), "key": jax.random.key(1)}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A folder of its own for each test."""
+    monkeypatch.setattr(programs, "kept_in", [tmp_path])
+    return tmp_path
+
+
+class Adding:
+    """A program that counts how often it was traced."""
+
+    def __init__(self):
+        self.traced = 0
+
+    def __call__(self, state, one, two):
+        self.traced += 1
+        return {**state, "x": state["x"] + one}, {"two": two * 2}
+
+
+def result(adding, what=WHAT, state=STATE):
+    """What it comes to, compiled anew or from what is kept."""
+    after, told = programs.compiled(what, adding, state, *LIMITS)(state, np.int32(5), np.int32(7))
+    np.testing.assert_array_equal(after["x"], np.asarray(state["x"]) + 5)
+    assert after["key"] == state["key"] and int(told["two"]) == 14
+    return adding.traced
+
+
+def test_what_is_kept_is_not_traced_again():
+    adding = Adding()
+    assert result(adding) == 1
+    assert result(Adding()) == 0
+    assert result(adding) == 1
+
+
+@pytest.mark.parametrize("change", ["settings", "shape", "dtype", "form", "code", "jax", "version"])
+def test_what_differs_is_traced_anew(change, monkeypatch, setting):
+    adding, what, state = Adding(), WHAT, STATE
+    result(adding)
+    if change == "settings":
+        what = replace(what, gamma=0.5)
+    elif change == "shape":
+        state = {**STATE, "x": jnp.arange(4.0)}
+    elif change == "dtype":
+        state = {**STATE, "x": jnp.arange(3)}
+    elif change == "form":
+        monkeypatch.setenv("MAESTRO_LSTM", "portable")
+    elif change == "code":
+        monkeypatch.setattr(programs, "code", lambda: "other")
+    elif change == "jax":
+        setting("jax_default_matmul_precision", "highest")
+    else:
+        monkeypatch.setattr(programs, "version", lambda name: "0")
+    assert result(adding, what, state) == 2
+
+
+@pytest.fixture
+def setting():
+    """Changes a setting of JAX until the end of a test."""
+    before = {}
+
+    def change(name, value):
+        before[name] = jax.config.values[name]
+        jax.config.update(name, value)
+
+    yield change
+    for name, value in before.items():
+        jax.config.update(name, value)
+
+
+def test_settings_by_which_nothing_is_computed_do_not_matter(setting):
+    name = programs.name_of(WHAT, STATE)
+    setting("jax_log_compiles", True)
+    setting("jax_traceback_filtering", "off")
+    assert programs.name_of(WHAT, STATE) == name
+
+
+@pytest.mark.parametrize("damage", [lambda kept: kept[:-1], lambda kept: b"", lambda kept: flipped(kept)])
+def test_a_damaged_file_is_as_good_as_none(folder, damage):
+    result(Adding())
+    (path,) = folder.iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    assert result(Adding()) == 1
+    assert path.stat().st_size == len(whole) and result(Adding()) == 0
+
+
+def flipped(kept):
+    """The same with one bit turned."""
+    place = len(kept) // 2
+    return kept[:place] + bytes([kept[place] ^ 1]) + kept[place + 1 :]
+
+
+def test_where_nothing_can_be_written_it_is_traced_each_time(monkeypatch, tmp_path):
+    monkeypatch.setattr(programs, "kept_in", [tmp_path / "gone"])
+    assert result(Adding()) == 1 and result(Adding()) == 1
+
+
+def test_of_many_files_the_oldest_go(folder, monkeypatch):
+    monkeypatch.setattr(programs, "MOST", 2)
+    for gamma in (0.1, 0.2, 0.3):
+        result(Adding(), PPOConfig(gamma=gamma))
+    assert len(list(folder.iterdir())) == 2
+    assert result(Adding(), PPOConfig(gamma=0.3)) == 0 and result(Adding(), PPOConfig(gamma=0.1)) == 1
+
+
+def test_cycles_from_a_kept_program_are_those_of_one_just_traced():
+    run = with_changes(seeds=2)
+    exp = experiment(run)
+    steps, state = partial(cohort.train_steps, exp, 4), start(exp, 3, 2)
+    plain = jax.jit(steps)(state, np.int32(9), np.int32(4))
+    for _ in range(2):  # traced, and from the file
+        found = programs.compiled(run.ppo, steps, state, *LIMITS)(state, np.int32(9), np.int32(4))
+        assert isinstance(found[1], Metrics) and jax.tree.structure(found) == jax.tree.structure(plain)
+        for a, b in zip(*map(jax.tree.leaves, (plain, found)), strict=True):
+            if jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
+                a, b = jax.random.key_data(a), jax.random.key_data(b)
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("game", [LASERTAG, RACING], ids=lambda game: game.name)
+def test_every_method_of_a_game_of_ours_has_a_name_of_its_own(game):
+    tiny, names = game.presets["tiny"], []
+    for method in PAPER_METHODS:
+        config = replace(tiny, method=method)
+        names.append(programs.name_of(build.experiment(game, config), STATE))
+    assert len(set(names)) == len(PAPER_METHODS)
+    other = build.experiment(game, replace(tiny, seed=5))
+    assert programs.name_of(other, STATE) == names[list(PAPER_METHODS).index(tiny.method)], (
+        "the seed is an argument"
+    )
+
+
+def test_what_is_not_ours_is_not_kept(folder, monkeypatch):
+    monkeypatch.setattr(cohort, "LENGTH", 1)
+    exp = experiment(with_changes(seeds=1))
+    with pytest.raises(programs.Foreign, match="probes"):
+        programs.name_of(exp, STATE)
+    assert not isinstance(place.compiled(None, exp, start(exp, 0, 1)), programs.Chunk)
+    assert not list(folder.iterdir())
+    level = replace(LASERTAG.presets["tiny"], level="FourRooms")
+    with pytest.raises(programs.Foreign, match="lambda"):
+        programs.name_of(build.experiment(LASERTAG, level), STATE)
+
+
+def test_a_run_uses_them_where_they_are_kept(monkeypatch):
+    asked = []
+    monkeypatch.setattr(programs, "compiled", lambda *arguments: asked.append(arguments[0]))
+    exp = build.experiment(LASERTAG, LASERTAG.presets["tiny"])
+    place.compiled(None, exp, jax.eval_shape(lambda: cohort.init(exp, 0, 1)))
+    assert asked == [exp]
+    monkeypatch.setattr(programs, "kept_in", [])
+    assert not programs.are_kept()
