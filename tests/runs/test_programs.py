@@ -22,11 +22,18 @@ WHAT = PPOConfig()
 STATE = {"x": jnp.arange(3.0), "key": jax.random.key(1)}
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    """A folder of its own for each test."""
-    monkeypatch.setattr(programs, "kept_in", [tmp_path])
-    return tmp_path
+@pytest.fixture
+def result(tmp_path):
+    """What a program comes to, compiled anew or from what is kept; tells how often it was traced."""
+
+    def of(adding, what=WHAT, state=STATE, folder=tmp_path):
+        chunk = programs.compiled(folder, what, adding, state, *LIMITS)
+        after, told = chunk(state, np.int32(5), np.int32(7))
+        np.testing.assert_array_equal(after["x"], np.asarray(state["x"]) + 5)
+        assert after["key"] == state["key"] and int(told["two"]) == 14
+        return adding.traced
+
+    return of
 
 
 class Adding:
@@ -40,15 +47,7 @@ class Adding:
         return {**state, "x": state["x"] + one}, {"two": two * 2}
 
 
-def result(adding, what=WHAT, state=STATE):
-    """What it comes to, compiled anew or from what is kept."""
-    after, told = programs.compiled(what, adding, state, *LIMITS)(state, np.int32(5), np.int32(7))
-    np.testing.assert_array_equal(after["x"], np.asarray(state["x"]) + 5)
-    assert after["key"] == state["key"] and int(told["two"]) == 14
-    return adding.traced
-
-
-def test_what_is_kept_is_not_traced_again():
+def test_what_is_kept_is_not_traced_again(result):
     adding = Adding()
     assert result(adding) == 1
     assert result(Adding()) == 0
@@ -56,7 +55,7 @@ def test_what_is_kept_is_not_traced_again():
 
 
 @pytest.mark.parametrize("change", ["settings", "shape", "dtype", "form", "code", "jax", "version"])
-def test_what_differs_is_traced_anew(change, monkeypatch, setting):
+def test_what_differs_is_traced_anew(change, result, monkeypatch, setting):
     adding, what, state = Adding(), WHAT, STATE
     result(adding)
     if change == "settings":
@@ -82,7 +81,7 @@ def setting():
     before = {}
 
     def change(name, value):
-        before[name] = jax.config.values[name]
+        before.setdefault(name, jax.config.values[name])
         jax.config.update(name, value)
 
     yield change
@@ -98,9 +97,9 @@ def test_settings_by_which_nothing_is_computed_do_not_matter(setting):
 
 
 @pytest.mark.parametrize("damage", [lambda kept: kept[:-1], lambda kept: b"", lambda kept: flipped(kept)])
-def test_a_damaged_file_is_as_good_as_none(folder, damage):
+def test_a_damaged_file_is_as_good_as_none(result, tmp_path, damage):
     result(Adding())
-    (path,) = folder.iterdir()
+    (path,) = tmp_path.iterdir()
     whole = path.read_bytes()
     path.write_bytes(damage(whole))
     assert result(Adding()) == 1
@@ -113,26 +112,26 @@ def flipped(kept):
     return kept[:place] + bytes([kept[place] ^ 1]) + kept[place + 1 :]
 
 
-def test_where_nothing_can_be_written_it_is_traced_each_time(monkeypatch, tmp_path):
-    monkeypatch.setattr(programs, "kept_in", [tmp_path / "gone"])
-    assert result(Adding()) == 1 and result(Adding()) == 1
+def test_where_nothing_can_be_written_it_is_traced_each_time(result, tmp_path):
+    for _ in range(2):
+        assert result(Adding(), folder=tmp_path / "gone") == 1
 
 
-def test_of_many_files_the_oldest_go(folder, monkeypatch):
+def test_of_many_files_the_oldest_go(result, tmp_path, monkeypatch):
     monkeypatch.setattr(programs, "MOST", 2)
     for gamma in (0.1, 0.2, 0.3):
         result(Adding(), PPOConfig(gamma=gamma))
-    assert len(list(folder.iterdir())) == 2
+    assert len(list(tmp_path.iterdir())) == 2
     assert result(Adding(), PPOConfig(gamma=0.3)) == 0 and result(Adding(), PPOConfig(gamma=0.1)) == 1
 
 
-def test_cycles_from_a_kept_program_are_those_of_one_just_traced():
+def test_cycles_from_a_kept_program_are_those_of_one_just_traced(tmp_path):
     run = with_changes(seeds=2)
     exp = experiment(run)
     steps, state = partial(cohort.train_steps, exp, 4), start(exp, 3, 2)
     plain = jax.jit(steps)(state, np.int32(9), np.int32(4))
     for _ in range(2):  # traced, and from the file
-        found = programs.compiled(run.ppo, steps, state, *LIMITS)(state, np.int32(9), np.int32(4))
+        found = programs.compiled(tmp_path, run.ppo, steps, state, *LIMITS)(state, np.int32(9), np.int32(4))
         assert isinstance(found[1], Metrics) and jax.tree.structure(found) == jax.tree.structure(plain)
         for a, b in zip(*map(jax.tree.leaves, (plain, found)), strict=True):
             if jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
@@ -153,23 +152,38 @@ def test_every_method_of_a_game_of_ours_has_a_name_of_its_own(game):
     )
 
 
-def test_what_is_not_ours_is_not_kept(folder, monkeypatch):
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch, setting):
+    """As the command line has it: compiled programs go into the package's own cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    setting("jax_compilation_cache_dir", str(tmp_path / "maestro" / "jax"))
+    return tmp_path / "maestro" / "programs"
+
+
+def test_they_are_kept_beside_what_is_compiled_if_that_is_the_packages_own_cache(own_cache, setting):
+    assert programs.folder() == own_cache and own_cache.stat().st_mode & 0o777 == 0o700
+    own_cache.chmod(0o777)
+    assert programs.folder() is None, "others can write there"
+    own_cache.chmod(0o700)
+    setting("jax_compilation_cache_dir", str(own_cache))
+    assert programs.folder() is None, "somebody has said where"
+
+
+def test_what_is_not_ours_is_not_kept(own_cache, monkeypatch):
     monkeypatch.setattr(cohort, "LENGTH", 1)
     exp = experiment(with_changes(seeds=1))
     with pytest.raises(programs.Foreign, match="probes"):
         programs.name_of(exp, STATE)
     assert not isinstance(place.compiled(None, exp, start(exp, 0, 1)), programs.Chunk)
-    assert not list(folder.iterdir())
+    assert not list(own_cache.iterdir())
     level = replace(LASERTAG.presets["tiny"], level="FourRooms")
     with pytest.raises(programs.Foreign, match="lambda"):
         programs.name_of(build.experiment(LASERTAG, level), STATE)
 
 
-def test_a_run_uses_them_where_they_are_kept(monkeypatch):
+def test_a_run_uses_them(own_cache, monkeypatch):
     asked = []
-    monkeypatch.setattr(programs, "compiled", lambda *arguments: asked.append(arguments[0]))
+    monkeypatch.setattr(programs, "compiled", lambda *arguments: asked.append(arguments[:2]))
     exp = build.experiment(LASERTAG, LASERTAG.presets["tiny"])
     place.compiled(None, exp, jax.eval_shape(lambda: cohort.init(exp, 0, 1)))
-    assert asked == [exp]
-    monkeypatch.setattr(programs, "kept_in", [])
-    assert not programs.are_kept()
+    assert asked == [(own_cache, exp)]

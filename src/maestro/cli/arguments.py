@@ -54,23 +54,21 @@ def unwinding() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def use_cache() -> bool:
-    """Keep compiled programs on disk, unless the user has said where, or nothing can be; whether it is so."""
+def use_cache() -> None:
+    """Keep compiled programs on disk, unless the user has said where, or nothing can be kept."""
     import jax
 
     if jax.config.jax_compilation_cache_dir is not None:  # type: ignore[attr-defined]
-        return False
+        return
     try:
         kept = cache.base() / "jax"
         kept.mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError):  # nobody's home
-        return False
-    if not os.access(kept, os.W_OK | os.X_OK):
-        return False
-    jax.config.update("jax_compilation_cache_dir", str(kept))
-    if LEAST not in os.environ:
-        jax.config.update(LEAST.lower(), 0.3)  # a duel's program takes about a second
-    return True
+        return
+    if os.access(kept, os.W_OK | os.X_OK):
+        jax.config.update("jax_compilation_cache_dir", str(kept))
+        if LEAST not in os.environ:
+            jax.config.update(LEAST.lower(), 0.3)  # a duel's program takes about a second
 
 
 def check_range(option: str, value: int | float, low: int | float, high: int | float) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import jax
 
-from maestro import cache, imports, settings, toml
+from maestro import imports, settings, toml
 from maestro.agents.lstm import Form
 from maestro.analysis import curves
 from maestro.analysis.film import film_student
@@ -28,7 +28,7 @@ from maestro.cohort import Cohort
 from maestro.config import RunConfig
 from maestro.curriculum import Method
 from maestro.games import Game
-from maestro.runs import agent_file, beginning, build, cost, lock, programs, sessions, summary
+from maestro.runs import agent_file, beginning, build, cost, lock, sessions, summary
 from maestro.runs import folder as run_folder
 from maestro.runs.beginning import Beginning
 from maestro.runs.crew import STANDS, Gone
@@ -119,9 +119,7 @@ def launch(
     job: Job, path: Path, new: bool, signals: Signals | None = None, end: Ending | None = None
 ) -> None:
     """Train a run to its end, under its lock; if it is stopped, the process ends here, or as `end` says."""
-    if use_cache():
-        with suppress(OSError):  # others can write there
-            programs.keep_in(cache.private("programs"))
+    use_cache()
     job = replace(job, page=job.page and end is None)
     experiment = build.experiment(job.game, job.config, job.method)
     form = build.lstm_form(experiment, job.layout)

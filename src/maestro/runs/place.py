@@ -74,9 +74,9 @@ class Place:
 def compiled(layout: Layout | None, experiment: Experiment, state: Cohort) -> Any:
     """The program of a chunk."""
     steps = partial(cohort.train_steps, experiment, cohort.LENGTH)
-    if layout is None and programs.are_kept():
+    if layout is None and (folder := programs.folder()) is not None:
         with suppress(programs.Foreign):
-            return programs.compiled(experiment, steps, state, np.int32(0), np.int32(0))
+            return programs.compiled(folder, experiment, steps, state, np.int32(0), np.int32(0))
     return sharding.compiled(layout, steps, state, np.int32(0), np.int32(0))
 
 

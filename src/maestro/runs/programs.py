@@ -5,6 +5,7 @@ package's files, the versions of what computes, and JAX's settings. What is not 
 looked through, such as a game of one's own: it is traced each time. A damaged file is as good as none.
 """
 
+import functools
 import hashlib
 import os
 import re
@@ -12,7 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ import jax
 from jax import export
 
 import maestro
-from maestro import sharding
+from maestro import cache, sharding
 from maestro.metrics import Exploited, Metrics, Served
 from maestro.ppo import Losses
 from maestro.runs.files import write_file
@@ -32,8 +32,6 @@ NO_MATTER = re.compile("cache|log|platform|dump|traceback")  # settings of JAX b
 MOST = 100  # files; the oldest are removed
 DIGEST = hashlib.sha256().digest_size
 MEASURED = ("cpu",)  # platforms on which such a program is known to be as fast as one that was just traced
-
-kept_in: list[Path] = []  # the folder, once somebody has said which
 
 for kind in (Metrics, Served, Exploited, Losses):
     export.register_pytree_node_serialization(
@@ -75,7 +73,7 @@ def named(thing: Any) -> str:
     return name
 
 
-@cache
+@functools.cache
 def code() -> str:
     """A digest of all files of the package."""
     found = hashlib.sha256()
@@ -115,20 +113,19 @@ class Chunk:
         return self.program.memory_analysis()
 
 
-def keep_in(folder: Path) -> None:
-    """From now on programs are kept there."""
-    kept_in[:] = [folder]
+def folder() -> Path | None:
+    """Where they are kept: beside what XLA has compiled, if that is this package's own cache, or nowhere."""
+    with suppress(OSError, RuntimeError):  # nobody's home, or others can write there
+        own = str(cache.base() / "jax")
+        if jax.config.values["jax_compilation_cache_dir"] == own and jax.default_backend() in MEASURED:
+            return cache.private("programs")
+    return None
 
 
-def are_kept() -> bool:
-    """Whether there is a folder, and they are of use here."""
-    return bool(kept_in) and jax.default_backend() in MEASURED
-
-
-def compiled(what: Any, function: Callable[..., Any], cohort: Any, *limits: Any) -> Chunk:
+def compiled(folder: Path, what: Any, function: Callable[..., Any], cohort: Any, *limits: Any) -> Chunk:
     """`function` of something, compiled for a cohort and limits; traced only if it is not kept already."""
     leaves, structure = jax.tree.flatten(cohort)
-    path = kept_in[0] / f"{name_of(what, (cohort, limits))}.program"
+    path = folder / f"{name_of(what, (cohort, limits))}.program"
 
     def flat(limits: Any, leaves: Any) -> Any:
         after, metrics = function(jax.tree.unflatten(structure, leaves), *limits)
