@@ -181,6 +181,15 @@ def test_what_is_not_ours_is_not_kept(own_cache, monkeypatch):
         programs.name_of(build.experiment(LASERTAG, level), STATE)
 
 
+def test_what_jax_does_not_export_is_foreign(tmp_path):
+    def unknown(state, *limits):
+        shape = jax.ShapeDtypeStruct(state["x"].shape, state["x"].dtype)
+        return {**state, "x": jax.ffi.ffi_call("of_somebody_else", shape)(state["x"])}, {}
+
+    with pytest.raises(programs.Foreign, match="of_somebody_else"):
+        programs.compiled(tmp_path, WHAT, unknown, STATE, *LIMITS)
+
+
 def test_a_run_uses_them(own_cache, monkeypatch):
     asked = []
     monkeypatch.setattr(programs, "compiled", lambda *arguments: asked.append(arguments[:2]))

@@ -132,10 +132,18 @@ def compiled(folder: Path, what: Any, function: Callable[..., Any], cohort: Any,
         return jax.tree.leaves(after), metrics
 
     def program() -> Any:
-        found = read(path) or written(path, export.export(jax.jit(flat))(limits, leaves))
+        found = read(path) or written(path, exported(flat, limits, leaves))
         return jax.jit(found.call).lower(limits, leaves).compile()
 
     return Chunk(sharding.at_ease(program), structure)
+
+
+def exported(function: Callable[..., Any], *arguments: Any) -> export.Exported:
+    """A traced program; `Foreign` if it calls what JAX does not promise to know in later versions."""
+    try:
+        return export.export(jax.jit(function))(*arguments)
+    except ValueError as error:
+        raise Foreign(str(error)) from error
 
 
 def read(path: Path) -> export.Exported | None:
