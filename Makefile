@@ -17,7 +17,7 @@ train: .venv/.base
 	$(BIN)/maestro $(TRAIN)
 
 # These compile as users do; `make test` compiles quickly (tests/quick.py).
-test-long: export XLA_FLAGS := --xla_cpu_multi_thread_eigen=false
+test-long test-gpu: export XLA_FLAGS := --xla_cpu_multi_thread_eigen=false
 
 # Bytecode is kept, whatever the shell says: all processes of the tests load the same files.
 test test-long: export PYTHONDONTWRITEBYTECODE :=
