@@ -42,9 +42,12 @@ class HeldTrainer(Trainer):
             Path(TOLD["RESTORED"]).write_text(json.dumps(digests))
         return super().run()
 
-    def compile(self):
+    def foresee(self):
         if "HELD_COMPILING" in TOLD:
             cohort.train_steps = lambda *_: hold(self.folder.path / "held")
+        return super().foresee()
+
+    def compile(self):
         chunk = super().compile()
 
         def held(state, *limits):

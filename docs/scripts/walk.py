@@ -1,8 +1,8 @@
 """Print the table of docs/architecture.md that names every function between `maestro train` and a checkpoint.
 
 `python docs/scripts/walk.py GAME [SETTINGS]` runs the command until the manifest of its first checkpoint is
-on disk. A function counts where it is first called. What JAX traces is left out, and so is what has no name
-of its own: lambdas and comprehensions.
+on disk. A function counts where it is first called. What JAX traces is left out, as is the thread in which it
+compiles meanwhile, and what has no name of its own: lambdas and comprehensions.
 """
 
 import os
@@ -20,6 +20,7 @@ from jax._src.core import trace_state_clean
 
 import maestro
 from maestro.__main__ import main
+from maestro.runs.trainer import AHEAD
 
 PACKAGE = f"{Path(maestro.__file__).parent}/"
 ENDS = ("Checkpointer.save", "write_file")  # where it is seen that the manifest is on disk
@@ -47,6 +48,8 @@ class Walk:
     def __call__(self, frame: FrameType, event: str, argument: Any) -> Any:
         code = frame.f_code
         if not code.co_filename.startswith(PACKAGE) or not is_named(code) or not trace_state_clean():
+            return None
+        if threading.current_thread().name.startswith(AHEAD):
             return None
         place = (code.co_filename.removeprefix(PACKAGE), code.co_qualname)
         inside = threading.current_thread() is threading.main_thread()

@@ -18,6 +18,7 @@ FLAGS = ("-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC", "-w")
 LONGEST = 300  # seconds; it takes about ten
 SHARED = Path(__file__).with_suffix(".h")  # what all sources include
 TOOLKIT = Path("/usr/local/cuda/bin/nvcc")
+REGISTERED: list["Library"] = []  # whose kernels XLA knows in this process
 
 
 class CannotBuild(Exception):
@@ -88,4 +89,10 @@ def register(library: Library) -> str:
             jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(loaded, symbol)), platform="CUDA")
     except (CannotBuild, OSError, AttributeError) as error:
         return str(error)
+    REGISTERED.append(library)
     return ""
+
+
+def registered() -> list[str]:
+    """What XLA calls the kernels that it knows in this process."""
+    return sorted(name for library in REGISTERED for name, _ in library.symbols)

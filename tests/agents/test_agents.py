@@ -158,16 +158,27 @@ def test_the_encoder_is_a_convolution(rows):
     bias = jnp.asarray(random.normal(size=16), jnp.float32)
     obs = jnp.asarray(random.integers(0, 2, (7, rows, 5, 3)), bool)
     layout = ("NHWC", "HWIO", "NHWC")
-    real = jax.lax.conv_general_dilated(
-        obs.astype(jnp.float32), kernel, (1, 1), "VALID", dimension_numbers=layout, precision="highest"
-    )
-    expected = np.maximum(np.asarray(real) + np.asarray(bias), 0).reshape(7, -1)
+
+    def convolved(kernel):
+        return jax.lax.conv_general_dilated(
+            obs.astype(jnp.float32), kernel, (1, 1), "VALID", dimension_numbers=layout, precision="highest"
+        )
+
+    def encoded(encoder, kernel, bias, obs):
+        return encoder.encode(encoder.prepare({"kernel": kernel, "bias": bias}), obs, 1)
+
+    expected = np.maximum(np.asarray(convolved(kernel)) + np.asarray(bias), 0).reshape(7, -1)
     encoder = Convolution((rows, 5, 3), 16)
     assert (encoder.is_small, encoder.outputs) == (rows < 30, expected.shape[1])
     weights = encoder.prepare({"kernel": kernel, "bias": bias})
     np.testing.assert_allclose(encoder.encode(weights, obs, 1), expected, atol=1e-5)
     twice = encoder.encode(weights, jnp.stack([obs, obs]), 2)
     np.testing.assert_allclose(twice[1], expected, atol=1e-5)
+    wanted = jax.grad(
+        lambda kernel: jnp.sum(jnp.sin(jax.nn.relu(convolved(kernel) + bias[None, None, None])))
+    )(kernel)
+    found = jax.grad(lambda kernel: jnp.sum(jnp.sin(encoded(encoder, kernel, bias, obs))))(kernel)
+    np.testing.assert_allclose(found, wanted, atol=1e-4)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3])

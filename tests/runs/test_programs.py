@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from maestro import cohort
+from maestro import cohort, native
 from maestro.config import PPOConfig
 from maestro.games.lasertag import GAME as LASERTAG
 from maestro.games.racing import GAME as RACING
@@ -181,13 +181,37 @@ def test_what_is_not_ours_is_not_kept(own_cache, monkeypatch):
         programs.name_of(build.experiment(LASERTAG, level), STATE)
 
 
-def test_what_jax_does_not_export_is_foreign(tmp_path):
-    def unknown(state, *limits):
-        shape = jax.ShapeDtypeStruct(state["x"].shape, state["x"].dtype)
-        return {**state, "x": jax.ffi.ffi_call("of_somebody_else", shape)(state["x"])}, {}
+def unknown(state, *limits):
+    """A program that calls a kernel of its own."""
+    shape = jax.ShapeDtypeStruct(state["x"].shape, state["x"].dtype)
+    return {**state, "x": jax.ffi.ffi_call("of_somebody_else", shape)(state["x"])}, {}
 
+
+def test_what_jax_does_not_export_is_foreign(tmp_path):
     with pytest.raises(programs.Foreign, match="of_somebody_else"):
         programs.compiled(tmp_path, WHAT, unknown, STATE, *LIMITS)
+
+
+def test_kernels_of_this_package_are_part_of_a_program_and_of_its_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(native, "REGISTERED", [])
+    kernels = native.Library(tmp_path / "some.cu", "90a", (("of_somebody_else", "Symbol"),))
+    names = [programs.name_of(WHAT, (STATE, LIMITS))]
+
+    def with_kernels(state, *limits):
+        if kernels not in native.REGISTERED:  # as racing does where it first draws a picture
+            native.REGISTERED.append(kernels)
+        return unknown(state, *limits)
+
+    native.REGISTERED.append(kernels)
+    names.append(programs.name_of(WHAT, (STATE, LIMITS)))
+    assert names[0] != names[1]
+    for known in ([], [kernels]):
+        monkeypatch.setattr(native, "REGISTERED", known)
+        with pytest.raises(Exception, match="of_somebody_else"):  # XLA has no such kernel on a CPU
+            programs.compiled(tmp_path, WHAT, with_kernels, STATE, *LIMITS)
+        assert [path.stem for path in tmp_path.glob("*.program")] == [names[1]]
+    (path,) = tmp_path.glob("*.program")
+    assert "of_somebody_else" in programs.read(path).mlir_module()
 
 
 def test_a_run_uses_them(own_cache, monkeypatch):

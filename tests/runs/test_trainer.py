@@ -4,6 +4,7 @@ import json
 from threading import Event
 from types import SimpleNamespace
 
+import jax
 import numpy as np
 import pytest
 
@@ -11,17 +12,21 @@ from ledger import equal
 from maestro import cohort
 from maestro.config import EvaluationConfig, PPOConfig, RunConfig, ScheduleConfig
 from maestro.evaluation.statistics import interval
+from maestro.runs import folder
 from maestro.runs.folder import read_json
+from maestro.runs.place import Place
+from maestro.runs.signals import Signals
 from maestro.runs.trainer import (
     IN_VAIN,
     TOO_LONG_IN_VAIN,
     Stopped,
+    Trainer,
     evaluation_points,
     finite_mean,
     measured,
 )
 from probes import with_changes
-from runs_helpers import ENDLESS_RACE, QuickTrainer, micro, new_folder, newest
+from runs_helpers import ENDLESS_RACE, GAMES, Listener, QuickTrainer, experiment, micro, new_folder, newest
 
 
 @pytest.mark.parametrize(
@@ -69,6 +74,28 @@ def test_the_next_chunk_is_under_way_before_the_last_ones_metrics_are_read(tmp_p
     trainer.log.add = add
     trainer.run()
     assert logged == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+def test_a_new_runs_program_is_under_way_before_there_is_a_state(tmp_path) -> None:
+    asked = []
+
+    class Noted(Place):
+        def compiled(self, experiment, state):
+            asked.append({type(leaf) for leaf in jax.tree.leaves(state)})
+            return len(asked)
+
+    def trainer():
+        run = folder.RunFolder(tmp_path / "run") if asked else new_folder(tmp_path / "run", config)
+        return Trainer(run, game, config, experiment(config), Listener(), Signals(), Noted())
+
+    config = micro("dr-fsp", {"total_updates": 8, "interval": 3})
+    game = GAMES[config.game]
+    new = trainer()
+    assert new.compile() == 1 and asked == [{jax.ShapeDtypeStruct}]  # by the shapes alone
+    new.save()
+    new.checkpointer.finish()
+    resumed = trainer()
+    assert len(asked) == 1 and resumed.compile() == 2 and jax.ShapeDtypeStruct not in asked[1]
 
 
 ACTIVE = np.array([[True, True], [True, True], [False, False]])  # 3 cycles of 2 seeds

@@ -1,10 +1,12 @@
 """The first layers of a network: an observation becomes a vector of features."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax import linen as nn
 from jaxtyping import Array, PRNGKeyArray
 
@@ -88,18 +90,8 @@ class Convolution:
         dtype, kernel, bias = lstm.operand_dtype(), params["kernel"], params["bias"]
         if self.is_small:
             bias = jnp.tile(bias, self.outputs // self.filters)
-            return {"matrix": self.whole_matrix(kernel).astype(dtype), "bias": bias}
+            return {"matrix": whole_matrix(self, kernel).astype(dtype), "bias": bias}
         return {"matrix": kernel.reshape(-1, self.filters).astype(dtype), "bias": bias}
-
-    def whole_matrix(self, kernel: Array) -> Array:
-        """The convolution written out as a matrix from all inputs to all outputs: one product, not nine."""
-        inputs = jnp.eye(self.inputs).reshape(-1, *self.view)
-        out = jnp.zeros((self.inputs, *self.places, self.filters))
-        for y in range(KERNEL):
-            for x in range(KERNEL):
-                patch = inputs[:, y : y + out.shape[1], x : x + out.shape[2]]
-                out += jnp.einsum("nyxc,cf->nyxf", patch, kernel[y, x], precision="highest")
-        return out.reshape(self.inputs, -1)
 
     def patches(self, obs: Array) -> Array:
         """What the kernel sees at each place, [..., rows, columns, 9 channels]."""
@@ -113,6 +105,43 @@ class Convolution:
         seen = obs.reshape(*lead, -1) if self.is_small else self.patches(obs)
         out = nn.relu(lstm.plus(lstm.dot(seen.astype(matrix.dtype), matrix), weights["bias"]))
         return out.reshape(*lead, -1)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def whole_matrix(form: Convolution, kernel: Array) -> Array:
+    """The convolution written out as a matrix from all inputs to all outputs: one product, not nine.
+
+    Each entry is one of the kernel's or 0, so it is looked up; as sums of products these were a third of all
+    products for which XLA tries out how to compute them.
+    """
+    down, aside = (
+        np.arange(n)[:, None] - np.arange(m) for n, m in zip(form.view[:2], form.places, strict=True)
+    )
+    down, aside = down[:, None, :, None], aside[None, :, None, :]
+    inside = (down >= 0) & (down < KERNEL) & (aside >= 0) & (aside < KERNEL)
+    which = np.where(inside, down * KERNEL + aside, KERNEL**2)  # [rows, columns, places]
+    entries = kernel.reshape(KERNEL**2, *kernel.shape[2:])
+    found = jnp.take(entries, which, axis=0, mode="fill", fill_value=0.0)
+    return jnp.moveaxis(found, 4, 2).reshape(form.inputs, form.outputs)
+
+
+def as_products(form: Convolution, kernel: Array) -> Array:
+    """`whole_matrix` as a sum of nine products, of which the gradient is made."""
+    inputs = jnp.eye(form.inputs).reshape(-1, *form.view)
+    out = jnp.zeros((form.inputs, *form.places, form.filters))
+    for y in range(KERNEL):
+        for x in range(KERNEL):
+            patch = inputs[:, y : y + out.shape[1], x : x + out.shape[2]]
+            out += jnp.einsum("nyxc,cf->nyxf", patch, kernel[y, x], precision="highest")
+    return out.reshape(form.inputs, -1)
+
+
+def gradient(form: Convolution, kernel: Array, of_matrix: Array) -> tuple[Array]:
+    """What `as_products` is transposed: bit for bit what it was before entries were looked up."""
+    return jax.linear_transpose(partial(as_products, form), kernel)(of_matrix)
+
+
+whole_matrix.defvjp(lambda form, kernel: (whole_matrix(form, kernel), kernel), gradient)
 
 
 class OnGrid:

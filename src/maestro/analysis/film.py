@@ -68,10 +68,10 @@ def film_student(path: Path, experiment: Experiment, draw: Drawing, cohort: Coho
     """The first student against its first co-player, the longest of a few decided games."""
     first = jax.tree.map(lambda x: x[0], first_members(cohort))
     players = trained(experiment.agent, student(cohort, 0)), trained(experiment.agent, first)
-    games = []
+    games, sample_level = [], jax.jit(experiment.env.sample_level)
     for i in range(GAMES):
         key = jax.random.fold_in(jax.random.key(LAST_KEY), i)
-        level = experiment.env.sample_level(key)
+        level = sample_level(key)
         games.append((level, episode(key, experiment.env, level, *players, step_bound(level))))
     level, game = max(games, key=lambda g: (int(g[1].outcome) > 0, min(60, int(g[1].length))))
     frames = frames_of(draw, level, game, ("the trained student", "its first co-player"))

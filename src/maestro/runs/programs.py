@@ -1,8 +1,9 @@
 """Programs as JAX has traced them, kept in the user's cache: a second run of a kind need not trace them.
 
 A program's name is a digest of all that decides it: the experiment, the shapes of its arguments, this
-package's files, the versions of what computes, and JAX's settings. What is not of this package cannot be
-looked through, such as a game of one's own: it is traced each time. A damaged file is as good as none.
+package's files, the versions of what computes, the kernels that are there, and JAX's settings. What is not
+of this package cannot be looked through, such as a game of one's own: it is traced each time. A damaged file
+is as good as none.
 """
 
 import functools
@@ -21,7 +22,7 @@ import jax
 from jax import export
 
 import maestro
-from maestro import cache, sharding
+from maestro import cache, native, sharding
 from maestro.metrics import Exploited, Metrics, Served
 from maestro.ppo import Losses
 from maestro.runs.files import write_file
@@ -31,7 +32,7 @@ COMPUTE = ("jax", "jaxlib", "flax", "optax", "numpy")
 NO_MATTER = re.compile("cache|log|platform|dump|traceback")  # settings of JAX by which nothing is computed
 MOST = 100  # files; the oldest are removed
 DIGEST = hashlib.sha256().digest_size
-MEASURED = ("cpu",)  # platforms on which such a program is known to be as fast as one that was just traced
+COMPARED = ("cpu", "gpu")  # where XLA makes of a kept program what it makes of one just traced
 
 for kind in (Metrics, Served, Exploited, Losses):
     export.register_pytree_node_serialization(
@@ -93,7 +94,8 @@ def name_of(what: Any, arguments: Any) -> str:
     chosen = [f"{key} {value}" for key, value in sorted(os.environ.items()) if key.startswith("MAESTRO_")]
     versions = [f"{name} {version(name)}" for name in COMPUTE]
     device = jax.devices()[0]
-    parts = [*told(what), str(structure), *shapes, *settings, *chosen, *versions, code(), device.platform]
+    own = [*chosen, *native.registered(), code()]
+    parts = [*told(what), str(structure), *shapes, *settings, *versions, *own, device.platform]
     return hashlib.sha256("\n".join([*parts, device.device_kind]).encode()).hexdigest()[:32]
 
 
@@ -117,7 +119,7 @@ def folder() -> Path | None:
     """Where they are kept: beside what XLA has compiled, if that is this package's own cache, or nowhere."""
     with suppress(OSError, RuntimeError):  # nobody's home, or others can write there
         own = str(cache.base() / "jax")
-        if jax.config.values["jax_compilation_cache_dir"] == own and jax.default_backend() in MEASURED:
+        if jax.config.values["jax_compilation_cache_dir"] == own and jax.default_backend() in COMPARED:
             return cache.private("programs")
     return None
 
@@ -125,23 +127,31 @@ def folder() -> Path | None:
 def compiled(folder: Path, what: Any, function: Callable[..., Any], cohort: Any, *limits: Any) -> Chunk:
     """`function` of something, compiled for a cohort and limits; traced only if it is not kept already."""
     leaves, structure = jax.tree.flatten(cohort)
-    path = folder / f"{name_of(what, (cohort, limits))}.program"
+
+    def path() -> Path:
+        return folder / f"{name_of(what, (cohort, limits))}.program"
 
     def flat(limits: Any, leaves: Any) -> Any:
         after, metrics = function(jax.tree.unflatten(structure, leaves), *limits)
         return jax.tree.leaves(after), metrics
 
     def program() -> Any:
-        found = read(path) or written(path, exported(flat, limits, leaves))
+        found = read(path())
+        if found is None:
+            found = exported(flat, limits, leaves)
+            write(path(), found)  # its name now: kernels may be known only since it was traced
         return jax.jit(found.call).lower(limits, leaves).compile()
 
     return Chunk(sharding.at_ease(program), structure)
 
 
 def exported(function: Callable[..., Any], *arguments: Any) -> export.Exported:
-    """A traced program; `Foreign` if it calls what JAX does not promise to know in later versions."""
+    """A traced program; `Foreign` if it calls what will not be known later: kernels that are not ours."""
+    program = jax.jit(function)
+    program.trace(*arguments)  # some kernels are known only since then
+    ours = [export.DisabledSafetyCheck.custom_call(name) for name in native.registered()]
     try:
-        return export.export(jax.jit(function))(*arguments)
+        return export.export(program, disabled_checks=ours)(*arguments)
     except ValueError as error:
         raise Foreign(str(error)) from error
 
@@ -156,7 +166,7 @@ def read(path: Path) -> export.Exported | None:
     return None
 
 
-def written(path: Path, program: export.Exported) -> export.Exported:
+def write(path: Path, program: export.Exported) -> None:
     """Keep it, if that can be done; of many files the oldest go."""
     with suppress(OSError, ImportError):
         kept = bytes(program.serialize())
@@ -164,4 +174,3 @@ def written(path: Path, program: export.Exported) -> export.Exported:
         by_age = sorted(path.parent.glob("*.program"), key=lambda file: file.stat().st_mtime)
         for file in by_age[:-MOST]:
             file.unlink(missing_ok=True)
-    return program

@@ -2,9 +2,9 @@
 
 import os
 import time
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NoReturn
 
 import jax
@@ -35,6 +35,7 @@ from maestro.train import Experiment, TrainState
 ALONE = Place()
 CHECKPOINT_SECONDS = 60.0
 COMPILING = "compiling (once; the result is cached): usually one to three minutes, from the cache seconds"
+AHEAD = "ahead"  # the name of the thread that compiles while the first state is made
 DROPPED = "the chunk in progress took too long and is dropped"
 MAX_SKIPPED = 10  # updates in a row that may be not finite
 IN_VAIN, TOO_LONG_IN_VAIN = 50, 500  # cycles in a row without a finished episode: a word, the end
@@ -71,7 +72,10 @@ class Trainer:
         self.status: dict[str, Any] = {"total": config.schedule.total_updates}
         if config.schedule.exploiters != "none":
             self.status |= expected(config.schedule)
-        own, position = self.restored() or (jax.jit(self.initial)(), Position())
+        found, self.foreseen = self.restored(), None
+        if found is None:
+            self.foreseen = self.foresee()
+        own, position = found or (jax.jit(self.initial)(), Position())
         self.state = own if place.layout is None else self.together(lambda: place.put(own))
         self.fetched: Cohort | None = own if place.layout else None  # the state, if it is known as a whole
         self.log = MetricsLog(folder.metrics, folder.evaluation, config.schedule.total_updates, position)
@@ -94,6 +98,13 @@ class Trainer:
     def initial(self) -> Cohort:
         """The state that the settings alone decide."""
         return cohort.init(self.experiment, self.config.seed, self.config.seeds)
+
+    def foresee(self) -> Future[Any] | None:
+        """The program under way while the first state is made; on a mesh it waits for where that lies."""
+        if self.place.layout is not None:
+            return None
+        like = jax.eval_shape(self.initial)
+        return ThreadPoolExecutor(1, AHEAD).submit(self.place.compiled, self.experiment, like)
 
     def restored(self) -> tuple[Cohort, Position] | None:
         """Where the run goes on; None if from the first update, logs of a lost run being kept aside."""
@@ -193,9 +204,8 @@ class Trainer:
         """The compiled chunk."""
         self.reporter.say(COMPILING)
         self.doing("compiling")
-        return self.interruptible(
-            self.signals.begin(lambda: self.place.compiled(self.experiment, self.state))
-        )
+        known = partial(self.place.compiled, self.experiment, self.state)
+        return self.interruptible(self.foreseen or self.signals.begin(known))
 
     def interruptible(self, work: Future[Any], remark: str = "", grace: float = 0.0) -> Any:
         """The result of work under way, which a stop gives up, without loss, after its grace."""
