@@ -40,6 +40,7 @@ lint: .venv/.dev
 bench: .venv/.bench
 	$(BIN)/python benchmarks/lasertag.py
 	$(BIN)/python benchmarks/training.py --phases
+	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/checkpoints.py
 	$(BIN)/python benchmarks/views.py
 

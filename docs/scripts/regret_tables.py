@@ -4,6 +4,7 @@ python docs/scripts/regret_tables.py runs/regret
 python docs/scripts/regret_tables.py --fresh runs/regret_test   # those of ten fresh seeds
 python docs/scripts/regret_tables.py --true runs/regret         # of best responses to the pieces
 python docs/scripts/regret_tables.py --half runs/regret_500     # of best responses to those of 500 updates
+python docs/scripts/regret_tables.py --laptop runs/regret_tiny  # of studies/regret_tiny.toml
 
 A table whose source is missing stays as it is, and is named. Sources, below the folder:
 
@@ -38,6 +39,7 @@ from maestro.runs.folder import RunFolder
 study_tables.PAGE = PAGE = Path(__file__).parent.parent / "regret_study.md"
 study_tables.PLACE = study_tables.PLACE.replace("study_tables", "regret_tables")
 LENGTHS = (500, 1000)  # updates: the preset's own, and twice as many
+ON_A_LAPTOP = 600  # updates of studies/regret_tiny.toml
 CHOSEN, OWN, OLD = "learnability", "maestro", 50  # updates after which a buffer should be half full
 TRUE = {"top": "true regret there", "middle": "around the median", "random": "at random"}
 SERVED = {
@@ -101,7 +103,8 @@ def standings(games):
     """The round robin at both lengths, and how far each is ahead of the paper's method; the best first."""
     ends = sorted(set(games["updates"].tolist()))
     cubes = [round_robin.cube(table.select(games, updates=[end])) for end in ends]
-    heads = [head.format(int(end)) for end in ends for head in ("return after {}", "ahead after {}")]
+    told_of = [int(end) or ON_A_LAPTOP for end in ends]  # of a cross-play without milestones: 0
+    heads = [head.format(end) for end in told_of for head in ("return after {}", "ahead after {}")]
     rows = []
     for name in cubes[0].methods:
         values = [comparison.round_robin_estimate(cube, name) for cube in cubes]
@@ -259,6 +262,20 @@ def of_half(study, runs):
     return {"pieces exploited, 500": (study / "exploit", partial(exploited, study))}
 
 
+def of_laptop(study, runs):
+    """The tables of the pieces at the size of preset `tiny`."""
+    games = played(study, "generated-64")
+    return {
+        "laptop capture": (study / "runs", partial(captures, runs, ON_A_LAPTOP)),
+        "laptop true regret": (study / "true", partial(worth, study)),
+        "laptop rank correlation": (study / "true", partial(ranks, study)),
+        "laptop round robin": (games, lambda: standings(table.read(games))),
+        "laptop hunter": fixed(met(study)),
+        "laptop scripted": fixed(met(study, "validation")),
+        "laptop exploited": (study / "exploit", partial(exploited, study)),
+    }
+
+
 def made(tables):
     """The tables whose sources are there; the others are named."""
     for name, (source, _) in tables.items():
@@ -320,7 +337,7 @@ def main():
     PAGE.write_text(study_tables.filled(page, {"overview": overview(page)}))
 
 
-MAKERS = {"--fresh": of_fresh, "--true": of_responses, "--half": of_half}
+MAKERS = {"--fresh": of_fresh, "--true": of_responses, "--half": of_half, "--laptop": of_laptop}
 
 if __name__ == "__main__":
     main()

@@ -72,9 +72,8 @@ class Trainer:
         self.status: dict[str, Any] = {"total": config.schedule.total_updates}
         if config.schedule.exploiters != "none":
             self.status |= expected(config.schedule)
-        found, self.foreseen = self.restored(), None
-        if found is None:
-            self.foreseen = self.foresee()
+        found = self.restored()
+        self.foreseen = self.foresee() if found is None else None
         own, position = found or (jax.jit(self.initial)(), Position())
         self.state = own if place.layout is None else self.together(lambda: place.put(own))
         self.fetched: Cohort | None = own if place.layout else None  # the state, if it is known as a whole
