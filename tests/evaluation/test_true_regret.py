@@ -11,7 +11,17 @@ from maestro import cohort
 from maestro.envs.base import Discrete
 from maestro.evaluation import true_regret
 from maestro.evaluation.ranks import rank_correlation, spearman
-from maestro.evaluation.true_regret import Responder, difference, estimates, mean_ends, on, picked, played
+from maestro.evaluation.true_regret import (
+    Responder,
+    difference,
+    estimates,
+    mean_ends,
+    on,
+    picked,
+    played,
+    scorers,
+)
+from maestro.regret import SCORES
 from probes import QUICK, SMALL, Level, Probe, experiment, image, with_changes
 
 HOPELESS, LEARNABLE, WON = range(3)
@@ -98,6 +108,12 @@ def test_every_score_is_estimated_and_max_mc_prefers_luck_to_what_can_be_learned
         lucky = found["learnability"][KINDS == HOPELESS]
         np.testing.assert_allclose(lucky, 7 / 64, atol=0.06)
         assert (found["learnability"][KINDS != HOPELESS] == 0).all()
+
+
+@pytest.mark.parametrize("method", ["maestro", "maestro-l"])
+def test_every_score_is_estimated_by_itself_also_where_the_method_has_its_own(method):
+    exp = experiment(with_changes(SMALL, method=method, ppo=PPO), Luck(), AGENT)
+    assert {name: own.teacher.score for name, own in scorers(exp).items()} == {name: name for name in SCORES}
 
 
 def test_a_response_begins_as_the_student_and_meets_the_member_alone():

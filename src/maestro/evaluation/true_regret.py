@@ -125,12 +125,13 @@ def played(
 
 def scorers(experiment: Experiment) -> dict[str, Experiment]:
     """The experiment with every score of `regret.SCORES` that it can use, by name."""
-    found = {}
+    teacher, found = experiment.teacher, {}
+    method = replace(teacher.method, score=None)  # which may have one of its own
     for name in regret.SCORES:
         score: Any = name
-        config = replace(experiment.teacher.config, score=score, prioritization="rank")
+        config = replace(teacher.config, score=score, prioritization="rank")
         with suppress(ValueError):
-            found[name] = replace(experiment, teacher=replace(experiment.teacher, config=config))
+            found[name] = replace(experiment, teacher=replace(teacher, config=config, method=method))
     return found
 
 
