@@ -4,8 +4,8 @@
 
 Each start is a process of its own, `maestro train GAME`, stopped when the first chunk that has updates is
 logged, which is up to two seconds and some updates after the first. The cache is a folder of its own for each
-repeat, empty at first: what is timed cold has everything to make, kernels too. The aims are, for preset `tiny`
-on two cores, 15 and 6 s; for preset `fast` on an H200, 20 (but for a first build of the kernels) and 6 s.
+repeat, empty at first: what is timed cold has everything to make, kernels too. The aims: for preset `tiny` on
+two cores 15 and 6 s; for preset `fast` on an H200 20 (but for a first build of the kernels) and 6 s.
 """
 
 import argparse
