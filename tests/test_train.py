@@ -342,3 +342,13 @@ def test_a_rollout_of_one_step_of_one_worker_is_learned_from() -> None:
     states, metrics, _ = record(exp, start(exp, 0, 1), 2)
     assert states[-1].updates == 2 and states[-1].seeds.learner.skipped.tolist() == [0]
     assert np.isfinite(metrics[-1].losses.total).all()
+
+
+def test_a_game_may_have_nothing_to_tell_of_its_levels() -> None:
+    class Plain(Probe):
+        def statistics(self, level):
+            return {}
+
+    exp = experiment(with_changes(SMALL, method="maestro"), Plain())
+    _, metrics = jax.eval_shape(lambda: cohort.train_step(exp, cohort.init(exp, 0, 1)))
+    assert metrics.new.levels == metrics.replayed.levels == {}

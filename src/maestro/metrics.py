@@ -77,6 +77,8 @@ def no_losses() -> Losses:
 
 def means_where(mask: Bool[Array, "*s"], values: dict[str, Array]) -> dict[str, Array]:
     """Means over the marked entries, NaN if there are none; all at once, which makes fewer kernels."""
+    if not values:
+        return {}
     count = jnp.sum(mask)
     every = jnp.stack([jnp.where(mask, x, 0.0) for x in values.values()])
     found = every.reshape(len(every), -1).sum(axis=1) / jnp.where(count > 0, count, jnp.nan)
