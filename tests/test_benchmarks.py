@@ -10,6 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import compare
+import forms
 import phases
 
 
@@ -73,3 +74,10 @@ ENTRY %main { %w = (s32[], f32[8]) while(%a), body=%body, backend_config={"known
 def test_arithmetic_of_a_chip_is_counted():
     most = phases.ceilings()
     assert most["flop_per_s"] > 1e9 and most["bytes_per_s"] > 1e8
+
+
+def test_two_forms_are_compared_seed_by_seed():
+    said = forms.told({"kernel": [0.52, 0.70, 0.91], "portable": [0.50, 0.70, 0.90]})
+    assert "kernel 0.710, portable 0.700" in said
+    assert "by +0.010 (95 % -0.015 to +0.035), within 0.05 of 0" in said  # 4.303 * .01 / sqrt(3)
+    assert "not within" in forms.told({"kernel": [0.9, 0.1], "portable": [0.1, 0.1]})
