@@ -22,7 +22,7 @@ from jax import export
 from maestro import cohort, native, sharding
 from maestro.agents.lstm import form, kernel
 from maestro.games.lasertag import GAME
-from maestro.runs import build
+from maestro.runs import build, programs
 
 INSTRUCTION = re.compile(r"\s+(?:ROOT )?%?[\w.\-]+ = ((?:\(.*?\)|\S+) [\w\-]+)\(")  # its type and kind
 
@@ -69,9 +69,7 @@ def main() -> None:
         return jax.tree.leaves(state), metrics
 
     direct = compiled(lambda: jax.jit(program).lower(limits, leaves))
-    ours = [export.DisabledSafetyCheck.custom_call(name) for name in native.registered()]
-    traced = export.export(jax.jit(program), platforms=["cuda"], disabled_checks=ours)(limits, leaves)
-    kept = traced.serialize()
+    kept = programs.exported(program, limits, leaves, platforms=["cuda"]).serialize()
     again = compiled(lambda: jax.jit(export.deserialize(kept).call).lower(limits, leaves))
     whose = f"{options.preset}, {config.seeds} seeds, {device.device_kind}, jax {jax.__version__}"
     print(f"{whose}: {len(kept):,} bytes are kept, with {', '.join(native.registered()) or 'no kernels'}")

@@ -10,7 +10,7 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
@@ -145,13 +145,15 @@ def compiled(folder: Path, what: Any, function: Callable[..., Any], cohort: Any,
     return Chunk(sharding.at_ease(program), structure)
 
 
-def exported(function: Callable[..., Any], *arguments: Any) -> export.Exported:
+def exported(
+    function: Callable[..., Any], *arguments: Any, platforms: Sequence[str] | None = None
+) -> export.Exported:
     """A traced program; `Foreign` if it calls what will not be known later: kernels that are not ours."""
     program = jax.jit(function)
     program.trace(*arguments)  # some kernels are known only since then
     ours = [export.DisabledSafetyCheck.custom_call(name) for name in native.registered()]
     try:
-        return export.export(program, disabled_checks=ours)(*arguments)
+        return export.export(program, platforms=platforms, disabled_checks=ours)(*arguments)
     except ValueError as error:
         raise Foreign(str(error)) from error
 
