@@ -11,6 +11,7 @@ import pytest
 from maestro import curriculum, level_buffer
 from maestro.config import CurriculumConfig
 from maestro.curriculum import Curriculum, Source, Teacher
+from maestro.curriculum.results import split
 from maestro.methods import METHODS
 from maestro.population import MEMORY
 from oracles import coplayers
@@ -202,7 +203,7 @@ def test_new_levels_are_kept_for_the_whole_rollout_and_differ_between_workers():
     teacher = replace(teacher_of("maestro"), workers=6)
     state = state_of(teacher, 1, [[0.1] * 3])
     task = ASK(jax.random.key(0), teacher, state, jnp.int32(1), new=True, replay=True)
-    new, _ = curriculum.split(task, task.levels)
+    new, _ = split(task, task.levels)
     assert new.shape == (teacher.config.playlist, 6) and task.replayed == 6
     assert (np.asarray(new) == np.asarray(new)[:1]).all()
     assert len(np.unique(np.asarray(new)[0])) > 1

@@ -12,11 +12,18 @@ from ledger import (
     experiment,
 )
 from maestro import cohort, curriculum, ppo, train
+from maestro.curriculum import coplayers, levels
 from probes import QUICK, record, start
 
 CYCLES = 3
-OF_TEACHER = ("choose", "ask", "ask_new", "ask_replay")
-KEYS = dict.fromkeys(OF_TEACHER, curriculum) | {"rollout": train, "update": ppo}  # who is given a key
+KEYS = {  # who is given a key, and where callers find it
+    "choose": (curriculum, coplayers),
+    "ask": (curriculum,),
+    "ask_new": (levels,),
+    "ask_replay": (levels,),
+    "rollout": (train,),
+    "update": (ppo,),
+}
 
 
 def two_students(exp):
@@ -37,8 +44,10 @@ def two_seeds():
     """(states, metrics, the keys of each function) of a few cycles by `cohort.train_step` itself."""
     exp, keys = experiment(kind="parallel"), {name: [] for name in KEYS}
     with pytest.MonkeyPatch.context() as patch:
-        for name, module in KEYS.items():
-            patch.setattr(module, name, listening(keys[name], getattr(module, name)))
+        for name, modules in KEYS.items():
+            real = getattr(modules[0], name)
+            for module in modules:
+                patch.setattr(module, name, listening(keys[name], real))
         states, metrics, _ = record(exp, jax.jit(lambda: two_students(exp), compiler_options=QUICK)(), CYCLES)
     return states, metrics, keys
 
