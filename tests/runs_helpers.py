@@ -17,7 +17,8 @@ from maestro.config import EvaluationConfig
 from maestro.evaluation.opponents import Evaluation, seed_keys
 from maestro.games import Game
 from maestro.methods import METHODS
-from maestro.runs import agent_file, build, checkpoint, checkpoints, folder, trainer
+from maestro.runs import agent_file, build, checkpoint, checkpoints, folder
+from maestro.runs.evaluations import EVALUATION_KEY, Evaluations
 from maestro.runs.metrics_log import Position
 from maestro.runs.signals import Signals
 from maestro.runs.trainer import Trainer
@@ -115,7 +116,7 @@ def quick_chunk(config):
 @functools.cache
 def quick_games(config):
     """(the compiled evaluation of a configuration, its levels)."""
-    keys = seed_keys(jax.random.key(trainer.EVALUATION_KEY), config.seed, config.seeds)
+    keys = seed_keys(jax.random.key(EVALUATION_KEY), config.seed, config.seeds)
     evaluation = Evaluation(keys, config.evaluation, experiment(config), GAMES[config.game].players)
     return jax.jit(evaluation, compiler_options=QUICK), evaluation.levels
 
@@ -137,23 +138,29 @@ class Killed(Exception):
     """The trainer is abandoned as it is."""
 
 
+class QuickEvaluations(Evaluations):
+    """Games that are compiled quickly, once per process."""
+
+    @property
+    def games(self):
+        play, levels = quick_games(self.config)
+        return lambda state: play(state, levels)
+
+
 class QuickTrainer(Trainer):
     """A trainer whose programs are compiled once per process; it can be abandoned after some updates."""
 
     def __init__(self, folder, config, killed_after=None):
         self.killed_after = killed_after
-        super().__init__(folder, GAMES[config.game], config, experiment(config), Listener(), Signals())
+        of_run = config, experiment(config), GAMES[config.game]
+        super().__init__(folder, of_run[2], *of_run[:2], Listener(), Signals())
+        self.evaluations = QuickEvaluations(*of_run)
 
     def restored(self):
         return super().restored() or (quick_start(self.config)(), Position())
 
     def compile(self):
         return quick_chunk(self.config)
-
-    @property
-    def games(self):
-        play, levels = quick_games(self.config)
-        return lambda state: play(state, levels)
 
     def pause(self):
         super().pause()

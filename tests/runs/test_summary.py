@@ -11,7 +11,8 @@ from ledger import AGENT, students
 from maestro.config import RunConfig, leaves
 from maestro.evaluation.opponents import sample_levels, seed_keys
 from maestro.evaluation.statistics import interval
-from maestro.runs import summary, trainer
+from maestro.runs import summary
+from maestro.runs.evaluations import EVALUATION_KEY
 from maestro.runs.folder import RunFolder
 from probes import Race, RockPaperScissors, experiment, start
 
@@ -43,8 +44,8 @@ def test_wins_draws_and_losses_against_the_first_members_are_told_and_kept(
 def test_its_levels_are_those_of_no_seed_and_no_evaluation() -> None:
     ranges = {path: mark for path, setting, _ in leaves(RunConfig()) for mark in setting.marks}
     largest_seed = ranges["seed"].high + ranges["seeds"].high - 1
-    assert largest_seed < summary.LAST_KEY < trainer.EVALUATION_KEY < 2**31
-    keys = [seed_keys(jax.random.key(number), 0, 1) for number in (summary.LAST_KEY, trainer.EVALUATION_KEY)]
+    assert largest_seed < summary.LAST_KEY < EVALUATION_KEY < 2**31
+    keys = [seed_keys(jax.random.key(number), 0, 1) for number in (summary.LAST_KEY, EVALUATION_KEY)]
     last, evaluated = (sample_levels(key, EXPERIMENT, 16).number for key in keys)
     assert (last != evaluated).any()
 

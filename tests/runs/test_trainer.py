@@ -11,22 +11,31 @@ import pytest
 from ledger import equal
 from maestro import cohort
 from maestro.config import EvaluationConfig, PPOConfig, RunConfig, ScheduleConfig
-from maestro.evaluation.statistics import interval
+from maestro.evaluation.statistics import finite_mean, interval
 from maestro.runs import folder
+from maestro.runs.evaluation_log import evaluation_points
 from maestro.runs.folder import read_json
 from maestro.runs.place import Place
 from maestro.runs.signals import Signals
+from maestro.runs.status import measured
 from maestro.runs.trainer import (
     IN_VAIN,
     TOO_LONG_IN_VAIN,
     Stopped,
     Trainer,
-    evaluation_points,
-    finite_mean,
-    measured,
 )
 from probes import with_changes
-from runs_helpers import ENDLESS_RACE, GAMES, Listener, QuickTrainer, experiment, micro, new_folder, newest
+from runs_helpers import (
+    ENDLESS_RACE,
+    GAMES,
+    Listener,
+    QuickEvaluations,
+    QuickTrainer,
+    experiment,
+    micro,
+    new_folder,
+    newest,
+)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +155,7 @@ def test_an_evaluation_is_logged_with_its_seeds_their_games_and_an_interval_over
 ) -> None:
     config = micro("dr-fsp", evaluation=EvaluationConfig(times=1, levels=4))
     shares = np.array([[0.5, 0.25, 0.25], [1.0, 0.0, 0.0]], np.float32)
-    monkeypatch.setattr(QuickTrainer, "games", staticmethod(lambda state: {"first": shares}))
+    monkeypatch.setattr(QuickEvaluations, "games", staticmethod(lambda state: {"first": shares}))
     trainer = QuickTrainer(new_folder(tmp_path / "run", config), config)
     trainer.evaluate()
     low, high = interval(shares[:, 0].astype(float), 4)

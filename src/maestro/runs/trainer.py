@@ -2,21 +2,18 @@
 
 import os
 import time
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NoReturn
 
 import jax
 import numpy as np
-from jaxtyping import Array, PRNGKeyArray
 
 from maestro import cohort
 from maestro.cohort import Cohort
-from maestro.config import PPOConfig, RunConfig, ScheduleConfig, exploiter_budget, exploiter_count
-from maestro.evaluation import landscape
-from maestro.evaluation.opponents import Evaluation, seed_keys
-from maestro.evaluation.statistics import finite_mean
+from maestro.config import RunConfig
 from maestro.games import Game
 from maestro.metrics import Metrics
 from maestro.runs import beginning, evaluation_log, milestones, served
@@ -25,12 +22,14 @@ from maestro.runs.agent_file import AgentError
 from maestro.runs.checkpointer import Checkpointer, Poisoned
 from maestro.runs.crew import STANDS, Gone
 from maestro.runs.evaluation_log import evaluation_points
+from maestro.runs.evaluations import Evaluations
 from maestro.runs.folder import RunFolder
 from maestro.runs.metrics_log import MetricsLog, Position, in_vain
 from maestro.runs.place import Place
 from maestro.runs.reporter import Reporter
 from maestro.runs.signals import FOR_EVER, GRACE, Interrupted, Signals
-from maestro.train import Experiment, TrainState
+from maestro.runs.status import expected, measured
+from maestro.train import Experiment
 
 ALONE = Place()
 CHECKPOINT_SECONDS = 60.0
@@ -39,7 +38,6 @@ AHEAD = "ahead"  # the name of the thread that compiles while the first state is
 DROPPED = "the chunk in progress took too long and is dropped"
 MAX_SKIPPED = 10  # updates in a row that may be not finite
 IN_VAIN, TOO_LONG_IN_VAIN = 50, 500  # cycles in a row without a finished episode: a word, the end
-EVALUATION_KEY, LANDSCAPE_KEY = 2**31 - 1, 2**31 - 4  # apart from the key of every seed
 
 
 class Stopped(Exception):
@@ -69,6 +67,7 @@ class Trainer:
             place.crew.attend(signals.ask)
             signals.heed(place.crew.check)
         self.checkpointer = Checkpointer(folder.checkpoints, config, reporter)
+        self.evaluations = Evaluations(config, experiment, game)
         self.status: dict[str, Any] = {"total": config.schedule.total_updates}
         if config.schedule.exploiters != "none":
             self.status |= expected(config.schedule)
@@ -317,62 +316,18 @@ class Trainer:
         more |= {"updates": self.updates, "checkpoint": self.checkpointer.saved, **self.exploited}
         run_folder.write_status(self.folder, **{**self.status, **more, "state": state})
 
-    @cached_property
-    def games(self) -> Any:
-        """The compiled evaluation of a state."""
-        keys = seed_keys(jax.random.key(EVALUATION_KEY), self.config.seed, self.config.seeds)
-        evaluation = Evaluation(keys, self.config.evaluation, self.experiment, self.game.players)
-        play = jax.jit(evaluation)
-        return lambda state: play(state, evaluation.levels)
-
-    @cached_property
-    def landscape(self) -> Any:
-        """The compiled regret landscape of a state, on levels that are fresh every time."""
-        keys = seed_keys(jax.random.key(LANDSCAPE_KEY), self.config.seed, self.config.seeds)
-        levels = self.config.evaluation.landscape
-
-        def one(key: PRNGKeyArray, updates: Array, state: TrainState) -> dict[str, Array]:
-            return landscape.summary(jax.random.fold_in(key, updates), self.experiment, state, levels)
-
-        measure = jax.jit(jax.vmap(one, (0, None, 0)))
-        return lambda state: measure(keys, state.updates, state.seeds)
-
     def evaluate(self) -> None:
         """Games against fixed opponents, and the regret landscape if that is wanted."""
-        self.doing("games against fixed opponents")
-        state = self.whole
-        result = self.interruptible(self.signals.begin(lambda: jax.device_get(self.games(state))))
-        regret = {}
+        result, regret = (
+            self.found("games against fixed opponents", lambda state: self.evaluations.games(state)),
+            {},
+        )
         if self.config.evaluation.landscape:
-            self.doing("the regret landscape")
-            regret = self.interruptible(self.signals.begin(lambda: jax.device_get(self.landscape(state))))
+            regret = self.found("the regret landscape", lambda state: self.evaluations.landscape(state))
         self.reporter.say(evaluation_log.add(self.log, self.config, self.updates, result, regret))
 
-
-def expected(schedule: ScheduleConfig) -> dict[str, Any]:
-    """How many updates exploiters are to make, each seed's in all; nothing where there are to be none."""
-    count = exploiter_count(schedule)
-    return {"exploiter_total": count * exploiter_budget(schedule)} if count else {}
-
-
-def measured(config: PPOConfig, metrics: Any, seconds: float) -> dict[str, Any]:
-    """What a chunk's metrics, [cycles, seeds], say about how the run is going.
-
-    The speed is that of all updates, whoever makes them; the rest is of the students, and nothing where only
-    exploiters were trained.
-    """
-    active = metrics.active[:, 0]
-    updates, seeds = int(metrics.trained[active, 0].sum()), metrics.active.shape[1]
-    updates += 0 if metrics.exploiter is None else int(metrics.exploiter.active[:, 0].sum())
-    speed = updates / seconds
-    steps = config.workers * config.rollout_length * seeds
-    known = {"speed": speed, "steps_per_second": speed * steps} if updates else {}
-    if not active.any():
-        return known
-    return known | {
-        "replay": float(metrics.trained[active].mean()),
-        "coplayer": int(metrics.chosen[active].sum(axis=(0, 1)).argmax()),
-        "skipped": int(metrics.skipped[active].max()),
-        "return": finite_mean(metrics.student_return[active]),
-        "fill": finite_mean(metrics.buffer_fill[active]),
-    }
+    def found(self, what: str, measure: Callable[[Cohort], Any]) -> Any:
+        """What is measured of the students as they are now."""
+        self.doing(what)
+        state = self.whole
+        return self.interruptible(self.signals.begin(lambda: jax.device_get(measure(state))))
