@@ -14,7 +14,7 @@ from maestro import curriculum
 from maestro.config import CurriculumConfig
 from maestro.curriculum import Counts, Curriculum, Task, Teacher
 from maestro.level_buffer import Played
-from maestro.methods import METHODS, estimates
+from maestro.methods import METHODS, ahead, estimates
 from maestro.population import MEMORY
 from oracles import coplayers
 from oracles.level_buffer import Buffer
@@ -184,3 +184,15 @@ def test_a_teacher_refuses_edits_of_levels_that_cannot_be_edited(change):
 def test_a_specialist_refuses_to_try_its_level_against_anyone():
     with pytest.raises(ValueError, match="try_against"):
         replace(teacher_of("maestro", try_against="uniform"), num_levels=1)
+
+
+def test_somebody_has_the_highest_estimate_however_it_is_rounded():
+    """Compiled in a hurry, estimates with optimism were computed twice, with different last bits."""
+    who = jnp.array([False, True, True, True, False])
+    most = jnp.where(who, jnp.array([9.0, 0.5, 0.7, 0.7, 9.0]), -jnp.inf)
+    above = jnp.nextafter(jnp.float32(0.7), jnp.float32(1.0))
+    assert ahead(who, most, most.max()).tolist() == [False, False, True, True, False]
+    assert ahead(who, most, above).tolist() == [False, False, True, False, False]
+    empty = jnp.full(5, -jnp.inf)  # all buffers, and none of them is to be preferred
+    assert ahead(who, empty, empty.max()).tolist() == who.tolist()
+    assert not ahead(who & False, empty, empty.max()).any()

@@ -292,3 +292,17 @@ def test_proportional_shares_of_scores(name):
     expected = proportional_shares([float(np.float32(s)) for s in scores], temperature)
     np.testing.assert_allclose(found[: len(scores)], expected, rtol=2e-3, atol=1e-6)
     assert (found[len(scores) :] == 0).all()
+
+
+def test_levels_may_hold_random_keys():
+    """Two that differ in nothing else are two levels."""
+    levels = {"dice": jax.random.split(jax.random.key(0), 3), "number": jnp.zeros(3, jnp.int32)}
+    digests = np.asarray(jax.vmap(level_buffer.digest)(levels))
+    assert len(np.unique(digests, axis=0)) == 3
+    buffer = level_buffer.empty(jax.tree.map(lambda x: x[0], levels), 4)
+    played = Played(jnp.ones(3), jnp.ones(3, jnp.int32), jnp.zeros(3), jnp.ones(3, bool))
+    buffer = level_buffer.insert(CurriculumConfig(), buffer, levels, played)
+    held = level_buffer.take(buffer, jnp.arange(3))["dice"]
+    assert int(buffer.size) == 3
+    data = jax.random.key_data
+    assert (np.sort(data(held), axis=0) == np.sort(data(levels["dice"]), axis=0)).all()

@@ -23,7 +23,7 @@ from maestro.train import EXPLORE, training_plan
 from oracles.normalizer import Running
 from oracles.normalizer import returns as twin_returns
 from oracles.regret import gae
-from probes import QUICK, SMALL, Level, experiment, start, with_changes
+from probes import QUICK, SMALL, Level, Race, experiment, record, start, with_changes
 
 GAMMA, LAMBDA = 0.99, 0.9
 RETURNS = jax.jit(normalizer.returns_so_far, static_argnums=2)
@@ -312,3 +312,25 @@ def test_the_logged_landscape_knows_the_scale_of_the_state():
     state = crafted(exp).replace(normalizer=known)
     found = jax.jit(lambda: summary(jax.random.key(0), exp, state, 2, 2), compiler_options=QUICK)()
     np.testing.assert_allclose(found["joint"], 6 / 2 - VALUE, rtol=1e-5)
+
+
+class WholeRace(Race):
+    """A race whose rewards are whole numbers."""
+
+    def step(self, key, level, state, actions):
+        state, obs, reward, terminated, truncated, info = super().step(key, level, state, actions)
+        whole = reward.astype(jnp.int32)
+        return state, obs, whole, terminated, truncated, info | {"score": whole}
+
+
+def test_rewards_that_are_whole_numbers_are_learned_from_like_others():
+    run = with_changes(method="dr-fsp", ppo={"normalize_returns": True})
+    games = experiment(run), experiment(run, WholeRace())
+    one, other = (record(exp, start(exp, 0, 1), 3)[0][-1] for exp in games)
+    assert int(one.updates) == int(other.updates) == 3
+    jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-6), *params_of(one, other))
+
+
+def params_of(*cohorts):
+    """The students' parameters."""
+    return [known.seeds.learner.params for known in cohorts]

@@ -122,3 +122,16 @@ def test_until_someone_joins_slot_1_keeps_the_initial_student_who_is_no_member(m
     kept = population.member(state, jnp.array([0, 1]))
     np.testing.assert_array_equal(kept["b"], [2.0, 0.0])
     np.testing.assert_array_equal(kept["w"][1], student(0)["w"])
+
+
+def test_so_many_games_that_nobody_can_count_them_are_still_games():
+    state = population.init(student(0), 2)
+    state = state.replace(games=state.games.at[1].set(population.MOST_GAMES - 3), size=jnp.int32(1))
+    lost = jnp.zeros((1, 2))
+    rates, games = [], []
+    for _ in range(80):
+        state = RECORD(state, jnp.int32(1), lost)
+        rates.append(float(population.win_rate(state)[1]))
+        games.append(int(state.games[1]))
+    assert rates[-1] == 0.0 and 0 < min(games) < max(games) < population.MOST_GAMES
+    assert remembered(state, 1) == [0.0] * population.MEMORY

@@ -52,7 +52,7 @@ class PPOConfig:
     """Clip range of the probability ratio and, if `clip_value`, of the value."""
     learning_rate: Annotated[float, Range(0, 10)] = 1e-4
     """Adam's constant learning rate."""
-    adam_eps: Share = 1e-5
+    adam_eps: Annotated[float, Range(1e-12, 1)] = 1e-5
     """Adam's epsilon."""
     max_grad_norm: Weight = 0.5
     """Gradients are scaled down to this global norm."""
@@ -66,6 +66,11 @@ class PPOConfig:
     """Divide the student's rewards by the running standard deviation of its discounted returns."""
     shuffle: Literal["sequences", "steps"] = "sequences"
     """What is shuffled into minibatches: whole sequences, or single steps, for networks without memory."""
+
+    @property
+    def pieces(self) -> int:
+        """How many of these the workers' experience has."""
+        return self.workers * (self.rollout_length if self.shuffle == "steps" else 1)
 
 
 @dataclass(frozen=True)

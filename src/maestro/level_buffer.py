@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
 
 from maestro import mesh
 from maestro.config import CurriculumConfig
-from maestro.trees import Leaf, Tree
+from maestro.trees import Leaf, Tree, is_key
 
 Level = Any  # a tree of arrays
 
@@ -58,14 +58,18 @@ def filled(buffer: LevelBuffer) -> Bool[Array, " K"]:
 
 def is_warm(config: CurriculumConfig, buffer: LevelBuffer, num_levels: int | None = None) -> Bool[Array, ""]:
     """Whether there is enough to replay from: a share of the slots, or all levels that exist."""
-    need = config.min_fill * buffer.score.shape[0]
-    need = max(1.0, need if num_levels is None else min(need, num_levels))
-    return buffer.size >= need
+    return buffer.size >= needed(config, buffer.score.shape[0], num_levels)
+
+
+def needed(config: CurriculumConfig, slots: int, num_levels: int | None = None) -> float:
+    """How many levels that is."""
+    need = config.min_fill * slots
+    return max(1.0, need if num_levels is None else min(need, num_levels))
 
 
 def digest(level: Level) -> UInt32[Array, "2"]:
     """64 bits that identify a level."""
-    leaves = [jnp.ravel(x) for x in jax.tree.leaves(level)]
+    leaves = [jnp.ravel(jax.random.key_data(x) if is_key(x) else x) for x in jax.tree.leaves(level)]
     words = [
         x if x.dtype == jnp.uint32 else jax.lax.bitcast_convert_type(as_word(x), jnp.uint32) for x in leaves
     ]

@@ -38,8 +38,18 @@ def highest_regret(config: CurriculumConfig, curriculum: Curriculum) -> Float[Ar
     """Equation 2: lambda / N for each, the rest shared by those whose buffer holds the most regret."""
     who = population.members(curriculum.population)
     most = jnp.where(who, estimates(config, curriculum), -jnp.inf)
-    maximal = who & (most == most.max())
+    maximal = ahead(who, most, most.max())
     return config.exploration * share(who) + (1 - config.exploration) * share(maximal)
+
+
+def ahead(who: Bool[Array, " P"], most: Float[Array, " P"], highest: Float[Array, ""]) -> Bool[Array, " P"]:
+    """Which members have the highest estimate.
+
+    A compiler may compute estimates twice and round them differently; if then nobody has it, the first has.
+    """
+    maximal = who & (most == highest)
+    first = who & (jnp.arange(who.size) == jnp.argmax(most))
+    return jnp.where(maximal.any(), maximal, first)
 
 
 def estimates(config: CurriculumConfig, curriculum: Curriculum) -> Float[Array, " P"]:

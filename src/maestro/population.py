@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 from maestro.trees import Leaf, Tree
 
 MEMORY = 128  # episodes over which a win rate is taken
+MOST_GAMES = 2**30  # that are counted; then half of them, a multiple of MEMORY, is forgotten
 
 
 class Population(PyTreeNode):
@@ -83,7 +84,8 @@ def remember(ring: Array, games: Array, known: Array, results: Array) -> tuple[A
     number = games + jnp.cumsum(chosen) - 1
     total = games + jnp.sum(chosen)
     place = jnp.where(chosen & (number >= total - MEMORY), number % MEMORY, MEMORY)
-    return ring.at[place].set(results.ravel(), mode="drop"), total
+    ring = ring.at[place].set(results.ravel(), mode="drop")
+    return ring, jnp.where(total < MOST_GAMES, total, total - MOST_GAMES // 2)  # so that no count overflows
 
 
 def win_rate(population: Population) -> Float[Array, " P"]:

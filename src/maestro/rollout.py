@@ -214,8 +214,8 @@ def rollout(
             action=own(action),
             output=own(seat_first(output)),
             following=following,
-            reward=own(reward),
-            score=info["score"],
+            reward=own(reward.astype(jnp.float32)),
+            score=info["score"].astype(jnp.float32),
             ended=terminated.astype(jnp.uint8) + 2 * truncated.astype(jnp.uint8),
         )
         done = terminated | truncated

@@ -13,8 +13,8 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from maestro.cohort import Cohort
 from maestro.config import RunConfig
-from maestro.envs.base import is_key
 from maestro.mesh import ENVS, SEEDS
+from maestro.trees import is_key
 
 BY_SEED, ALIKE = PartitionSpec(SEEDS), PartitionSpec()
 MEASURED = PartitionSpec(None, SEEDS)  # metrics: cycles, seeds
@@ -127,11 +127,10 @@ at_ease.__code__ = at_ease.__code__.replace(co_stacksize=ROOM)
 def divisor(config: RunConfig) -> int:
     """What the number of devices along the environments must divide: the workers, and each minibatch."""
     ppo, schedule = config.ppo, config.schedule
-    steps = ppo.rollout_length if ppo.shuffle == "steps" else 1
-    sequences = ppo.workers * (2 if schedule.sp_train_both else 1) * steps // ppo.minibatches
+    pieces = ppo.pieces * (2 if schedule.sp_train_both else 1) // ppo.minibatches
     if schedule.exploiters != "none":
-        sequences = gcd(sequences, ppo.workers * steps // gcd(ppo.minibatches, ppo.workers))
-    return gcd(ppo.workers, sequences)
+        pieces = gcd(pieces, ppo.pieces // gcd(ppo.minibatches, ppo.pieces))
+    return gcd(ppo.workers, pieces)
 
 
 def choose(devices: int, seeds: int, workers: int, wanted: tuple[int, int] | None = None) -> Layout | None:

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+import jax
+
 # For the type checker an array. At run time JAX also puts shapes, axes and NumPy arrays there, so nothing
 # is checked then: the shape stands in a comment beside the field.
 if TYPE_CHECKING:
@@ -10,3 +12,8 @@ else:
     Leaf = Any
 
 Tree = Any  # of arrays
+
+
+def is_key(x: Any) -> bool:
+    """Whether an array is one of random keys, which levels and states may hold."""
+    return jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key)

@@ -10,10 +10,10 @@ import pytest
 import probes
 from maestro import cohort, sharding
 from maestro.agents.lstm import form, kernel
-from maestro.envs.base import is_key
 from maestro.games.lasertag import GAME
 from maestro.runs import build
 from maestro.sharding import Layout
+from maestro.trees import is_key
 
 pytestmark = pytest.mark.gpu
 

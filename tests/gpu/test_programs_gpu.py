@@ -9,8 +9,8 @@ from test_mesh_gpu import CYCLES, LIMITS, SEEDS, experiment
 
 from maestro import cohort
 from maestro.agents.lstm import form, kernel
-from maestro.envs.base import is_key
 from maestro.runs import programs
+from maestro.trees import is_key
 
 pytestmark = pytest.mark.gpu
 

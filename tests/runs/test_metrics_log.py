@@ -10,7 +10,7 @@ import pytest
 
 from maestro.runs.checkpointer import Checkpointer
 from maestro.runs.folder import RunFolder
-from maestro.runs.metrics_log import LINES, MetricsLog, Position, in_vain
+from maestro.runs.metrics_log import LINES, MetricsLog, Position
 from runs_helpers import Listener, like, micro, quick_chunk, quick_start
 
 CONFIG = micro("maestro", evaluation={"times": 0})  # some of its cycles end in no update
@@ -156,14 +156,3 @@ def test_how_often_each_slot_was_chosen_is_logged_as_shares_and_the_members_as_t
     ages = [[age is None for age in seed] for seed in lines[0]["chosen_ago"]]
     assert (np.array(ages) <= never).all() and never.any()  # what is not null was chosen, now or before
     assert [age is None for age in lines[0]["chosen_ago"][0]][-1]  # who has not joined
-
-
-def test_cycles_in_vain_are_counted_back_to_an_update_or_a_finished_episode():
-    def rows(*cycles):
-        return [{"trained": np.array([t, t]), "episodes": np.array(e)} for t, e in cycles]
-
-    nothing, some, update = (False, [0, 0]), (False, [2, 0]), (True, [0, 0])
-    assert in_vain([]) == in_vain(rows(update)) == in_vain(rows((False, [1, 2]))) == 0
-    assert in_vain(rows(update, nothing, nothing)) == 2 and in_vain(rows(nothing, update)) == 0
-    assert in_vain(rows(nothing, some, some)) == 3  # one seed still waits
-    assert in_vain(rows(nothing, (False, [0, 2]), some)) == 1  # each has finished something since

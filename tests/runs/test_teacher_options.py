@@ -10,7 +10,7 @@ from maestro.games import Game
 from maestro.methods import METHODS, highest_regret, uniform
 from maestro.runs import build
 from maestro.settings import SettingsError
-from probes import RACE, Probe, SmallAgent
+from probes import RACE, Probe, Race, SmallAgent
 
 NO_NAME = replace(RACE.presets["tiny"], game="", environment=None, agent=None)
 LASERTAG = games.find("lasertag")
@@ -76,12 +76,30 @@ def test_the_methods_with_edits_are_those_of_the_same_rule_and_source_without():
 def test_a_single_level_and_a_game_without_edits_are_refused_by_methods_with_edits(method):
     assert problems(method, LASERTAG) == problems(method, games.find("racing")) == []
     assert problems(method, LASERTAG, level="Cross") == [
-        f"level: '{method}' edits levels; with a single one there is nothing to edit"
+        f"method: '{method}' edits levels; with a single one there is nothing to edit"
     ]
     assert problems(method, NO_EDIT) == [
         f"method: '{method}' edits levels, and the game 'still' has no `edit`"
     ]
     assert problems(method.replace("accel", "plr").replace("maestro-plr", "maestro"), NO_EDIT) == []
+
+
+class OneRace(Race):
+    """A game that has but one level, and says so."""
+
+    num_levels = 1
+
+
+def test_a_game_of_one_level_is_refused_what_a_specialist_is_refused():
+    one = Game("one", OneRace, SmallAgent, {"tiny": NO_NAME})
+    assert problems("maestro-accel", one) == [
+        "method: 'maestro-accel' edits levels; with a single one there is nothing to edit"
+    ]
+    told = problems("maestro", one, curriculum={"try_against": "uniform"})
+    assert len(told) == 1 and told[0].startswith(
+        "curriculum.try_against: uniform makes no sense with a single"
+    )
+    assert problems("maestro", one, schedule={"kind": "coin"}, curriculum={"replay_rate": 0.0}) == []
 
 
 def test_a_method_of_ones_own_may_have_edits_if_it_keeps_levels():

@@ -14,19 +14,14 @@ from maestro.config import EvaluationConfig, PPOConfig, RunConfig, ScheduleConfi
 from maestro.evaluation.statistics import finite_mean, interval
 from maestro.runs import folder
 from maestro.runs.evaluation_log import evaluation_points
-from maestro.runs.folder import read_json
 from maestro.runs.place import Place
 from maestro.runs.signals import Signals
 from maestro.runs.status import measured
 from maestro.runs.trainer import (
-    IN_VAIN,
-    TOO_LONG_IN_VAIN,
-    Stopped,
     Trainer,
 )
 from probes import with_changes
 from runs_helpers import (
-    ENDLESS_RACE,
     GAMES,
     Listener,
     QuickEvaluations,
@@ -164,34 +159,6 @@ def test_an_evaluation_is_logged_with_its_seeds_their_games_and_an_interval_over
     np.testing.assert_allclose(line["won_95"]["first"], [low, high], atol=1e-4)
     told = f"first 0.75/0.12/0.12 (won {low:.2f} to {high:.2f}), 2 seeds"
     assert trainer.reporter.said[-1] == f"update 0: won/drawn/lost against {told}"
-
-
-@pytest.fixture(scope="module")
-def endless(tmp_path_factory):
-    """(folder, configuration, what was said, why it ended) of a run whose episodes never end."""
-    config = micro("maestro", {"kind": "parallel"}, ENDLESS_RACE)
-    folder = new_folder(tmp_path_factory.mktemp("endless") / "run", config)
-    trainer = QuickTrainer(folder, config)
-    with pytest.raises(Stopped) as stopped:
-        trainer.run()
-    return folder, config, trainer.reporter.said, stopped.value
-
-
-def test_where_no_episode_ends_within_a_rollout_the_run_says_so_and_ends(endless) -> None:
-    folder, _, said, stopped = endless
-    word = "without an update: no episode of some seed ended within the T = 8 steps of a rollout"
-    warnings = [line for line in said if word in line]
-    assert len(warnings) == 1 and IN_VAIN <= int(warnings[0].split()[0]) < IN_VAIN + 32
-    assert word in str(stopped) and stopped.code == 1 and not stopped.resumable
-    assert TOO_LONG_IN_VAIN <= int(str(stopped).split()[0]) < TOO_LONG_IN_VAIN + 32
-    assert read_json(folder.status)["state"] == "failed"
-
-
-def test_such_a_run_that_is_resumed_ends_at_once_with_the_same_words(endless) -> None:
-    folder, config, _, stopped = endless
-    with pytest.raises(Stopped) as again:
-        QuickTrainer(folder, config).run()
-    assert str(again.value) == str(stopped)
 
 
 def test_the_regret_landscape_is_logged_along_training_if_it_is_wanted(tmp_path) -> None:

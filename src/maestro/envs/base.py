@@ -13,11 +13,6 @@ Obs = Any  # an array (or a PyTree of arrays) whose leading axis is the agent
 Info = dict[str, Array]  # a fixed set of arrays, always with `score` [n]
 
 
-def is_key(x: Any) -> bool:
-    """Whether an array is one of random keys, which levels and states may hold."""
-    return jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key)
-
-
 @dataclass(frozen=True)
 class Discrete:
     """Actions 0 .. num - 1."""

@@ -94,14 +94,13 @@ def inconsistent(config: RunConfig, method: Method | None) -> list[str]:
     ppo, teacher, schedule = config.ppo, config.curriculum, config.schedule
     plays_itself = method is not None and method.coplayer is self_play
     keeps_levels = method is not None and method.levels is not Source.NEW
-    sequences = ppo.workers * (2 if schedule.sp_train_both else 1)
-    sequences *= ppo.rollout_length if ppo.shuffle == "steps" else 1
+    pieces = ppo.pieces * (2 if schedule.sp_train_both else 1)
     members = population_size(schedule) if schedule.interval >= 1 else 0
     varied = "curriculum.score: learnability" if method is None or method.score is None else "method: {}"
     found: list[Check] = [
-        (ppo.minibatches >= 1 and sequences % max(1, ppo.minibatches) != 0,
+        (ppo.minibatches >= 1 and pieces % max(1, ppo.minibatches) != 0,
          f"ppo.minibatches: {{}} does not divide the {{}} {ppo.shuffle} of an update",
-         ppo.minibatches, sequences),
+         ppo.minibatches, pieces),
         (ppo.shuffle == "steps" and isinstance(config.agent, Recurrent),
          "ppo.shuffle: steps makes no sense for a network that remembers earlier ones"),
         (teacher.prioritization == "proportional" and teacher.score in SIGNED,
@@ -110,7 +109,7 @@ def inconsistent(config: RunConfig, method: Method | None) -> list[str]:
         (teacher.score == "learnability" and teacher.playlist == 1,
          f"{varied} needs several games on a level; curriculum.playlist 1 says that a rollout holds one, "
          "allowed: 2 or more", config.method),
-        (teacher.replay_rate == 0 and schedule.kind == "coin" and keeps_levels and not config.level,
+        (teacher.replay_rate == 0 and schedule.kind == "coin" and keeps_levels and not has_one_level(config),
          "curriculum.replay_rate: 0 never trains; {} learns from replayed levels only", config.method),
         (teacher.coplayer_per == "worker" and plays_itself,
          "curriculum.coplayer_per: worker makes no sense in self-play, {}", config.method),
@@ -149,18 +148,23 @@ def beyond_the_paper(config: RunConfig, method: Method) -> list[Check]:
         (teacher.try_against == "uniform" and (alone or method.levels is Source.NEW),
          "curriculum.try_against: uniform needs co-players and a buffer of levels, which {} has not; "
          "allowed here: chosen", name),
-        (teacher.try_against == "uniform" and bool(config.level),
+        (teacher.try_against == "uniform" and has_one_level(config),
          "curriculum.try_against: uniform makes no sense with a single level, which is all there is to learn "
          "from; allowed here: chosen"),
         (teacher.cold == "redraw" and config.schedule.kind != "parallel",
          f"curriculum.cold: redraw is for schedule.kind parallel, not {config.schedule.kind}; allowed: wait"),
         (method.edits and method.levels is Source.NEW,
          "method: {} edits levels that were served again, but keeps none", name),
-        (method.edits and bool(config.level),
-         "level: {} edits levels; with a single one there is nothing to edit", name),
+        (method.edits and has_one_level(config),
+         "method: {} edits levels; with a single one there is nothing to edit", name),
         (method.edits and not hasattr(config.environment, "edit"),
          "method: {} edits levels, and the game {} has no `edit`", name, config.game),
     ]  # fmt: skip
+
+
+def has_one_level(config: RunConfig) -> bool:
+    """Whether a single level is all there is: a specialist's, or that of a game that has no other."""
+    return bool(config.level) or getattr(config.environment, "num_levels", None) == 1
 
 
 def of_exploiters(config: RunConfig, plays_itself: bool) -> list[Check]:

@@ -13,9 +13,9 @@ import safetensors
 import safetensors.numpy
 
 import maestro
-from maestro.envs.base import is_key
 from maestro.runs import versions
 from maestro.runs.files import write_file
+from maestro.trees import is_key
 
 EXTRA = "extra."  # before the paths of arrays that are not part of the state
 MAX_MANIFEST = 64_000_000

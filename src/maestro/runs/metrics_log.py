@@ -85,16 +85,6 @@ class MetricsLog:
         return Position(self.updates, self.evaluated, self.metrics.mark, self.evaluation.mark, waiting)
 
 
-def in_vain(rows: list[Row]) -> int:
-    """The latest cycles in a row without an update in which one and the same seed finished no episode."""
-    waiting = np.bool_(True)
-    for cycles, row in enumerate(reversed(rows)):
-        waiting = waiting & (row["episodes"] == 0) & ~row["trained"]
-        if not waiting.any():
-            return cycles
-    return len(rows)
-
-
 def summary(rows: list[Row]) -> dict[str, Any]:
     """Mean over cycles of each quantity, a list over seeds; null where nothing was measured."""
     flags = ("active", f"{EXPLOITER}active")

@@ -16,14 +16,14 @@ from maestro import curriculum, level_buffer, population
 from maestro.cohort import Cohort
 from maestro.config import RunConfig
 from maestro.curriculum import Curriculum, Teacher
-from maestro.envs.base import Environment, is_key
+from maestro.envs.base import Environment
 from maestro.runs.checkpoint import UNREADABLE, CheckpointError, fit, flatten, path_name
 from maestro.runs.evaluation_log import evaluation_points
 from maestro.runs.files import write_file
 from maestro.runs.folder import RunError, RunFolder
 from maestro.toml import reason
 from maestro.train import Experiment
-from maestro.trees import Leaf, Tree
+from maestro.trees import Leaf, Tree, is_key
 
 FILE = re.compile(r"(\d{9,})\.safetensors")
 MAX_FILE = 256_000_000  # bytes

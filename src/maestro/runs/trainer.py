@@ -16,7 +16,7 @@ from maestro.cohort import Cohort
 from maestro.config import RunConfig
 from maestro.games import Game
 from maestro.metrics import Metrics
-from maestro.runs import beginning, evaluation_log, milestones, served
+from maestro.runs import beginning, evaluation_log, milestones, served, vain
 from maestro.runs import folder as run_folder
 from maestro.runs.agent_file import AgentError
 from maestro.runs.checkpointer import Checkpointer, Poisoned
@@ -24,11 +24,12 @@ from maestro.runs.crew import STANDS, Gone
 from maestro.runs.evaluation_log import evaluation_points
 from maestro.runs.evaluations import Evaluations
 from maestro.runs.folder import RunFolder
-from maestro.runs.metrics_log import MetricsLog, Position, in_vain
+from maestro.runs.metrics_log import MetricsLog, Position
 from maestro.runs.place import Place
 from maestro.runs.reporter import Reporter
 from maestro.runs.signals import FOR_EVER, GRACE, Interrupted, Signals
 from maestro.runs.status import expected, measured
+from maestro.runs.vain import A_WORD, THE_END
 from maestro.train import Experiment
 
 ALONE = Place()
@@ -37,7 +38,6 @@ COMPILING = "compiling (once; the result is cached): usually one to three minute
 AHEAD = "ahead"  # the name of the thread that compiles while the first state is made
 DROPPED = "the chunk in progress took too long and is dropped"
 MAX_SKIPPED = 10  # updates in a row that may be not finite
-IN_VAIN, TOO_LONG_IN_VAIN = 50, 500  # cycles in a row without a finished episode: a word, the end
 
 
 class Stopped(Exception):
@@ -262,18 +262,15 @@ class Trainer:
             self.fail(f"{MAX_SKIPPED} updates in a row were not finite; {kept}")
 
     def watch(self) -> None:
-        """Say so if no episode ends, hence no level is stored and nothing learned; stop if that goes on."""
-        cycles = in_vain(self.log.rows)
-        steps = f"T = {self.config.ppo.rollout_length} steps of a rollout (ppo.rollout_length)"
-        whose = "" if self.config.seeds == 1 else " of some seed"
-        told = f"{cycles} cycles in a row without an update: no episode{whose} ended within the {steps}"
-        if cycles >= TOO_LONG_IN_VAIN:
+        """Say so if a run has got nowhere for long; stop if that goes on."""
+        trouble = vain.found(self.config, self.experiment.teacher, self.log.rows)
+        if trouble.so_far >= THE_END:
             self.save()
             self.checkpointer.finish()
-            self.fail(f"{told}; levels are stored, and replayed to learn from, only when episodes end")
-        if cycles >= IN_VAIN and not self.warned:
-            self.reporter.say(f"{told}, so no level was stored; this goes on to {TOO_LONG_IN_VAIN} at most")
-        self.warned = cycles >= IN_VAIN
+            self.fail(f"{trouble}; {trouble.cure}")
+        if trouble.so_far >= A_WORD and not self.warned:
+            self.reporter.say(f"{trouble}; this goes on to {THE_END * trouble.patience:.0f} at most")
+        self.warned = trouble.so_far >= A_WORD
 
     def save(self) -> None:
         """Start writing a checkpoint."""
@@ -318,16 +315,14 @@ class Trainer:
 
     def evaluate(self) -> None:
         """Games against fixed opponents, and the regret landscape if that is wanted."""
-        result, regret = (
-            self.found("games against fixed opponents", lambda state: self.evaluations.games(state)),
-            {},
-        )
+        result = self.measure("games against fixed opponents", lambda state: self.evaluations.games(state))
+        regret = {}
         if self.config.evaluation.landscape:
-            regret = self.found("the regret landscape", lambda state: self.evaluations.landscape(state))
+            regret = self.measure("the regret landscape", lambda state: self.evaluations.landscape(state))
         self.reporter.say(evaluation_log.add(self.log, self.config, self.updates, result, regret))
 
-    def found(self, what: str, measure: Callable[[Cohort], Any]) -> Any:
+    def measure(self, what: str, of_state: Callable[[Cohort], Any]) -> Any:
         """What is measured of the students as they are now."""
         self.doing(what)
         state = self.whole
-        return self.interruptible(self.signals.begin(lambda: jax.device_get(measure(state))))
+        return self.interruptible(self.signals.begin(lambda: jax.device_get(of_state(state))))

@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from maestro.envs.base import Discrete, is_key, observation_bounds
+from maestro.envs.base import Discrete, observation_bounds
+from maestro.trees import is_key
 
 NUM_STEPS = 500  # steps that two instances must share
 NUM_LEVELS = 2  # played without jit, step by step
