@@ -112,14 +112,14 @@ def sample(at, seeds, replays, count=10):
     )
 
 
-def write_landscape(folder):
+def write_landscape(folder, rollouts=2):
     """The landscape of one seed."""
     folder.mkdir(parents=True)
     scores = np.random.default_rng(1).random((2, 4))
     members = ("update 0", "update 4")
     seed = Landscape("update 8", members, ("x",) * 4, scores, np.stack([scores] * 2), np.ones((2, 4), int))
     told = {"run": "maestro", "game": DRAWN.name, "method": "maestro", "score": "max_mc"}
-    landscape_file.write(folder, Survey({**told, "dice": 0, "rollouts": 2, "steps": 8}, {0: seed}))
+    landscape_file.write(folder, Survey({**told, "dice": 0, "rollouts": rollouts, "steps": 8}, {0: seed}))
 
 
 def write_study(folder: Path):

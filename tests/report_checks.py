@@ -121,7 +121,7 @@ def game(part, data):
 
 def run(part, data):
     seeds = len(part["seeds"])
-    if not all(isinstance(part[name], str) for name in ("label", "method", "folder", "status")):
+    if not all(isinstance(part[name], str) for name in ("label", "name", "method", "folder", "status")):
         yield "texts"
     for curve in part["curves"]:
         if not shaped(curve["y"], seeds, len(curve["x"])):

@@ -103,7 +103,7 @@ def write_run(path, method="maestro", finished=True, dice=0, **changes):
     for number, at in enumerate(POINTS):
         content = safetensors.numpy.save(flatten(sample(config, number)))
         (folder.levels / f"{at:09d}.safetensors").write_bytes(content)
-    for seed in range(config.seeds):
+    for seed in range(config.seed, config.seed + config.seeds):
         for at in JOINED:
             write_student(milestones.path(folder, at, seed), config, seed, at, dice + 10 * seed + at, True)
         if finished:
@@ -124,8 +124,8 @@ def write_play(path, runs, levels=("Empty", "Ruins")):
     write_crossplay(path, table.of(games), seeds, ",".join(levels), ("Random",))
     plan = json.loads((path / "plan.json").read_text())
     for name, folder in runs.items():
-        cards = [json.loads((folder.agents / f"student-{seed}.json").read_text()) for seed in (0, 1)]
-        plan["entrants"]["0"][name] = {str(i): card["sha256"] for i, card in enumerate(cards)}
+        cards = [json.loads(path.read_text()) for path in sorted(folder.agents.glob("student-*.json"))]
+        plan["entrants"]["0"][name] = {str(card["seed"]): card["sha256"] for card in cards}
     (path / "plan.json").write_text(json.dumps(plan | {"game": GAME.name, "seed": 0}))
 
 

@@ -1,7 +1,9 @@
 """Cross-play as a folder: what is played once stays, and nothing else is taken for it."""
 
 import json
+from dataclasses import replace
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from evaluation_players import Guesser
 from maestro.analysis import crossplay, standings
 from maestro.analysis.crossplay import CrossPlay, PlanError
 from maestro.analysis.evaluate import evaluate
-from maestro.evaluation import table
+from maestro.evaluation import cross_play, table
 from maestro.evaluation.cross_play import Entrant, Play
 from maestro.evaluation.level_sets import LevelSet
 from maestro.runs import lock
@@ -113,6 +115,33 @@ def test_against_held_out_opponents_only() -> None:
     assert robust["cells"] == 2 and robust["naive_worst"]["value"] <= robust["mean"]["value"]
     assert robust["mean"]["value"] == pytest.approx(strong["return"])
     assert len(np.unique(table.select(whole, a="strong", level="one")["wins"])) > 1
+
+
+def test_a_method_against_itself_is_even_as_each_of_its_seeds_meets_all() -> None:
+    found, whole = evaluate(games("strong", against={"strong": entrants("strong")}, episodes=200))
+    pairs = set(zip(whole["a_seed"].tolist(), whole["b_seed"].tolist(), strict=True))
+    assert pairs == {(0, 0), (0, 1), (1, 0), (1, 1)}
+    (row,) = found["against"]
+    assert row["seeds"] == 2 and row["games"] == found["games"] == 4 * 2 * 2 * 400
+    assert abs(row["return"]) < 4 / row["games"] ** 0.5
+
+
+def test_evaluations_with_other_seeds_share_no_game(monkeypatch) -> None:
+    seen = []
+
+    def recorded(*numbers):
+        seen.append(dice(*numbers))
+        return seen[-1]
+
+    dice = cross_play.dice
+    monkeypatch.setattr(cross_play, "dice", recorded)
+    what = games("middle", against={"weak": entrants("weak")}, episodes=2)
+    drawn = []
+    for seed in (0, 1):
+        evaluate(replace(what, play=replace(what.play, seed=seed)))
+        drawn.append({bytes(key) for keys in seen for key in jax.random.key_data(keys).reshape(-1, 2)})
+        seen.clear()
+    assert len(drawn[0]) == len(drawn[1]) == 4 * 2 * 2 * 4 and not drawn[0] & drawn[1]
 
 
 def test_each_number_of_updates_has_games_of_its_own() -> None:

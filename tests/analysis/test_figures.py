@@ -1,8 +1,10 @@
 """Figures: the data beside each is what an independent count gives, and the picture shows the data."""
 
 import csv
+import json
 import re
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import imageio.v3 as imageio
@@ -16,6 +18,7 @@ from figure_studies import (
     SEEDS,
     random_games,
     write_crossplay,
+    write_landscape,
     write_run,
     write_study,
 )
@@ -351,6 +354,95 @@ def test_runs_of_one_method_go_together_if_their_seeds_differ_and_apart_if_not(t
     write_run(tmp_path / "third", "dr-sp", seeds=1, first=1)
     rows = figures.make("emergent", [tmp_path]).rows
     assert {row["method"] for row in rows} == {"dr-sp (first)", "dr-sp", "dr-sp (third)"}
+
+
+def lengthened(run, slots, last=8):
+    """A run whose log ends at some update and has so many slots of co-players."""
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    for line in lines:
+        for name, nothing in (("chosen", 0.0), ("buffer_fill", 0.0), ("max_score", None)):
+            line[name] = [(seed + [nothing] * slots)[:slots] for seed in line[name]]
+    kept = [json.dumps(line) + "\n" for line in lines if line["updates"] <= last]
+    (run / "metrics.jsonl").write_text("".join(kept))
+
+
+def test_runs_of_one_method_with_different_populations_are_one_cohort(tmp_path):
+    write_run(tmp_path / "long", "maestro", seeds=2)
+    write_run(tmp_path / "short", "maestro", seeds=1, first=10)
+    lengthened(tmp_path / "long", slots=5)
+    lengthened(tmp_path / "short", slots=2, last=4)
+    rows = figures.make("pairs", [tmp_path]).rows
+    at = {(row["updates"], row["slot"]): row for row in rows}
+    assert {row["slot"] for row in rows} == set(range(5))
+    assert [at[u, 1]["seeds"] for u in (4, 5)] == [3, 2] and at[4, 1]["chosen"] == 1
+    assert at[4, 2]["chosen"] == 0 and at[5, 2]["chosen"] == 0.75
+    assert at[4, 2]["buffer_fill"] == 0 and at[4, 1]["buffer_fill"] == 0.5
+    for updates in range(1, 9):
+        assert sum(at[updates, slot]["chosen"] for slot in range(5)) == pytest.approx(1)
+
+
+def test_pairs_name_the_methods_of_which_nothing_was_logged(tmp_path):
+    write_run(tmp_path / "told", "maestro")
+    write_run(tmp_path / "silent", "plr-fsp")
+    (tmp_path / "silent" / "metrics.jsonl").write_text("")
+    made = figures.make("pairs", [tmp_path])
+    assert {row["method"] for row in made.rows} == {"maestro"}
+    assert "nothing was logged of it: plr-fsp." in made.picture.get_supxlabel().replace("\n", " ")
+    with pytest.raises(FigureError, match="logged nothing"):
+        figures.make("pairs", [tmp_path / "silent"])
+
+
+def test_curves_are_of_the_games_that_have_milestones_whatever_else_is_there(tmp_path):
+    two = {"maestro": 2, "dr-sp": 2}
+    write_crossplay(tmp_path / "test", random_games(two), two)
+    early = random_games(two, updates=POINTS)
+    write_crossplay(tmp_path / "miles", early, two, "generated:16", updates=POINTS)
+    for name in ("round-robin-curves", "levels-curves"):
+        rows = figures.make(name, [tmp_path]).rows
+        assert {row["split"] for row in rows} == {"generated:16"} and len({r["updates"] for r in rows}) == 3
+    assert {row["split"] for row in figures.make("round-robin", [tmp_path]).rows} == {"test"}
+    asked = figures.make("round-robin", [tmp_path], Options(updates=4)).rows
+    assert {(row["split"], row["updates"]) for row in asked} == {("generated:16", 4)}
+    with pytest.raises(FigureError, match="several numbers of updates"):
+        figures.make("round-robin-curves", [tmp_path], Options(split="test"))
+
+
+def test_who_was_left_out_of_a_comparison_is_named_with_the_option_that_shows_them(tmp_path):
+    both = {"maestro": 1, "hunter": 1}
+    write_crossplay(tmp_path / "x", random_games(both), both, scripted=("hunter",))
+    words = "has maestro, hunter (hunter: shown only if --methods names them)"
+    with pytest.raises(FigureError, match=re.escape(words)):
+        figures.make("round-robin", [tmp_path])
+    with pytest.raises(FigureError, match=r"hunter$"):
+        figures.make("round-robin", [tmp_path], Options(methods=("maestro",)))
+
+
+def test_the_caption_of_landscapes_has_the_rollouts_of_all_of_them(tmp_path):
+    for name, rollouts in (("a", 8), ("b", 4)):
+        write_landscape(tmp_path / name, rollouts)
+    told = figures.make("landscape", [tmp_path]).picture.get_supxlabel().replace("\n", " ")
+    assert "over 4 to 8 rollouts of 8 steps" in told
+    told = figures.make("landscape", [tmp_path / "a"]).picture.get_supxlabel().replace("\n", " ")
+    assert "over 8 rollouts of 8 steps" in told
+
+
+@pytest.mark.parametrize("extras", [1, 3])
+def test_numbers_below_bars_of_a_small_range_do_not_run_into_each_other(tmp_path, extras):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    two = {"maestro": 2, "dr-sp": 2}
+    small = {name: x / 100 if x.dtype == float else x for name, x in random_games(two).items()}
+    small |= {f"{a}_{i}": small[f"{a}_grass"] / 10 for a in "ab" for i in range(extras - 1)}
+    write_crossplay(tmp_path / "x", small, two)
+    with style.drawing():
+        picture = figures.make("one-to-one", [tmp_path]).picture
+        canvas = FigureCanvasAgg(picture)
+        canvas.draw()
+    for panel in picture.axes:
+        low, high = panel.get_xlim()
+        labels = [x for x in panel.get_xticklabels() if low <= x.get_position()[0] <= high]
+        seen = [x.get_window_extent() for x in labels]
+        assert len(seen) > 1 and all(a.x1 < b.x0 for a, b in pairwise(seen))
 
 
 def test_a_figure_is_the_same_file_every_time(study, tmp_path):

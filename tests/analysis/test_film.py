@@ -14,8 +14,10 @@ from ledger import AGENT, students
 from maestro import cli
 from maestro.analysis import film, video
 from maestro.envs.players import Random
+from maestro.evaluation.opponents import seed_keys
 from maestro.evaluation.play import episode
 from maestro.games import Drawing
+from maestro.runs import summary
 from probes import Level, RockPaperScissors, experiment
 
 
@@ -42,13 +44,38 @@ def test_a_game_has_one_state_more_than_it_has_steps() -> None:
     assert [int(state.time) for state in film.states_of(game)] == [0, 1, 2, 3, 4]
 
 
+def film_keys():
+    """Of each of the games its level's key and its own."""
+    parent = jax.random.key(film.FILM_KEY)
+    return [jax.random.split(jax.random.fold_in(parent, i)) for i in range(film.GAMES)]
+
+
+def test_a_films_games_have_other_dice_than_its_levels_and_than_the_summary(tmp_path, monkeypatch) -> None:
+    played = []
+    real = film.episode
+
+    def watched(key, env, level, *rest):
+        played.append(jax.random.key_data(key).tolist())
+        return real(key, env, level, *rest)
+
+    monkeypatch.setattr(film, "episode", watched)
+    monkeypatch.setattr(video, "write", lambda path, frames: None)
+    draw = Drawing(picture=lambda level, state, scale: np.array([level.number, state.time]))
+    film.film_student(tmp_path / "film.gif", experiment(env=GAME, agent=AGENT), draw, students([2], [1]))
+    drawn = [jax.random.key_data(level_key).tolist() for level_key, _ in film_keys()]
+    assert played == [jax.random.key_data(key).tolist() for _, key in film_keys()]
+    last = seed_keys(jax.random.key(summary.LAST_KEY), 0, film.GAMES)
+    of_summary = jax.random.key_data(jax.vmap(jax.random.split)(last)).reshape(-1, 2).tolist()
+    everything = [tuple(key) for key in (*played, *drawn, *of_summary)]
+    assert len(set(everything)) == len(everything)
+
+
 def test_the_longest_of_the_games_that_the_student_has_won_is_filmed(tmp_path, monkeypatch) -> None:
     shown = []
     monkeypatch.setattr(video, "write", lambda path, frames: shown.extend(frames))
     draw = Drawing(picture=lambda level, state, scale: np.array([level.number, state.time]))
     film.film_student(tmp_path / "film.gif", experiment(env=GAME, agent=AGENT), draw, students([2], [1]))
-    keys = [jax.random.fold_in(jax.random.key(film.LAST_KEY), i) for i in range(film.GAMES)]
-    numbers = {int(GAME.sample_level(key).number) for key in keys}
+    numbers = {int(GAME.sample_level(level_key).number) for level_key, _ in film_keys()}
     won = [number for number in numbers if number % 2 == 0]
     assert 1 < len(won) < len(numbers)
     steps = max(won) // 2 + 1

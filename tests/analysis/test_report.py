@@ -14,16 +14,28 @@ import numpy as np
 import pytest
 
 import report_runs
+from figure_studies import random_games, write_crossplay
 from maestro import games
 from maestro.analysis import report
 from maestro.analysis.figures import FigureError, Options, find
 from maestro.analysis.figures.matrix import matrix
 from maestro.analysis.figures.source import opened
-from maestro.analysis.report import agents, answer, bound, crossplays, join, landscapes, numbers, recordings
+from maestro.analysis.report import (
+    agents,
+    answer,
+    bound,
+    crossplays,
+    join,
+    landscapes,
+    numbers,
+    recordings,
+)
+from maestro.analysis.report import students as students_alone
 from maestro.analysis.report.collecting import Quiet
 from maestro.analysis.report.games import Recorder, watch
 from maestro.analysis.report.opened import look
 from maestro.analysis.report.people import People
+from maestro.analysis.report.runs import names as report_names
 from maestro.analysis.report.scenes import Scenes
 from maestro.analysis.standings import standings
 from maestro.envs.base import observation_shape
@@ -370,16 +382,105 @@ def test_the_game_of_a_cell_is_of_the_student_and_of_that_member(study, monkeypa
             assert np.array_equal(real.params["lstm"]["wh"], player.params["lstm"]["wh"])
 
 
+def sure_of(row):
+    """Whether the interval of a row includes zero, in words."""
+    return "includes zero" if row["low"] <= 0 <= row["high"] else "excludes zero"
+
+
 def test_the_best_of_a_round_robin_is_told_with_its_interval(study, data):
     played = crossplays.read(study / "crossplay" / "some", ())
-    first, second = standings(played.games)[:2]
-    best, ahead, counted = data["answer"]
-    assert first["method"] in best and f"{first['return']:+.3f}" in best
-    assert f"{first['low']:+.3f} to {first['high']:+.3f}" in best and "includes zero" in best
+    first, second = [row for row in standings(played.games) if row["method"] != "Random"]
+    told, ahead, counted = data["answer"]
+    assert first["method"] in told and f"{first['return']:+.3f}" in told
+    assert f"{first['low']:+.3f} to {first['high']:+.3f}" in told and sure_of(first) in told
     assert second["method"] in ahead and f"{played.count:,} games" in counted
-    assert answer.sure(0.1, 0.2, "5 seeds") == "95 % interval +0.100 to +0.200, which excludes zero; 5 seeds"
-    assert "excludes" in answer.sure(-0.2, -0.1, "") and "includes" in answer.sure(-0.1, 0.2, "")
-    assert answer.sure(None, None, "1 seed") == "without an interval: 1 seed"
+    assert numbers.sure(0.1, 0.2, "5 seeds") == "95 % interval +0.100 to +0.200, which excludes zero; 5 seeds"
+    assert "excludes" in numbers.sure(-0.2, -0.1, "") and "includes" in numbers.sure(-0.1, 0.2, "")
+    assert numbers.sure(None, None, "1 seed") == "without an interval: 1 seed"
+
+
+def test_the_best_method_is_neither_a_script_nor_a_specialist(tmp_path):
+    seeds = {"maestro": 2, "dr-sp": 2, "dr-sp@one": 2, "hunter": 1, "Random": 1}
+    games = random_games(seeds)
+    own = random_games({"maestro": 2, "twin": 2}, dice=1)
+    own["b"] = np.where(own["b"] == "twin", "maestro", own["b"])
+    for side in "ab":
+        strong = np.isin(games[side], ["hunter", "dr-sp@one"])
+        games[f"{side}_return"] = games[f"{side}_return"] + 9.0 * strong
+    both = table.concatenate([games, own])
+    write_crossplay(tmp_path / "some", both, seeds, scripted=("hunter", "Random"))
+    play = crossplays.read(tmp_path / "some", ())
+    question, (told, ahead, counted) = answer.of([play], [])
+    known = [row["method"] for row in standings(both) if row["method"] in ("maestro", "dr-sp")]
+    assert question == "Which method has trained the best students?"
+    assert f"is {known[0]}:" in told and f"the second, {known[1]} " in ahead
+    who = set(("maestro", "dr-sp"))
+    count = sum(
+        int(n) for a, b, n in zip(*(both[x] for x in ("a", "b", "episodes")), strict=True)
+        if a != b and {a, b} & who
+    )  # fmt: skip
+    assert f"That is {count:,} games of 2 methods at the end of their training" in counted
+    assert "training, also against 2 scripted players and 1 specialist;" in counted
+    one = crossplays.read(tmp_path / "some", ("maestro", "hunter", "Random"))
+    assert answer.of([one], [])[0] == "What is in these folders?"
+
+
+def test_two_runs_of_one_method_are_told_apart_and_each_has_its_games(tmp_path):
+    runs = {"m10": (10, 300), "maestro": (0, 0)}
+    kept = {
+        name: report_runs.write_run(tmp_path / "runs" / name, dice=dice, seed=seed)
+        for name, (seed, dice) in runs.items()
+    }
+    report_runs.write_play(tmp_path / "some", {name: kept[name] for name in ("maestro", "m10")})
+    own = report.collect([tmp_path], QUICK)
+    (shown,) = own["crossplays"]
+    assert set(shown["rows"]) == {"maestro", "Random", "m10"}
+    missing = [(i, j) for i, row in enumerate(shown["games"]) for j, place in enumerate(row) if place is None]
+    assert missing == [(0, 0), (1, 1), (2, 2)]
+    assert not [line for line in own["left_out"] if "no game to watch" in line]
+    assert [run["name"] for run in own["runs"]] == ["maestro (m10)", "maestro (maestro)"]
+    assert {agent["name"] for agent in own["play"]["agents"]} == {"maestro (m10)", "maestro (maestro)"}
+    apart = report.collect([tmp_path / "runs"], NOBODY)["answer"]
+    assert apart[0].startswith("maestro (m10): ") and apart[1].startswith("maestro (maestro): ")
+
+
+def test_a_student_is_found_by_its_digest_among_runs_of_one_label(tmp_path):
+    runs = [report_runs.write_run(tmp_path / f"{at}" / "same", dice=100 * at) for at in range(2)]
+    people = People(GAME, opened(find([tmp_path]), Options()))
+    files = [run.agents / "student-0.safetensors" for run in runs]
+    for file in files:
+        digest = json.loads(file.with_suffix(".json").read_text())["sha256"]
+        found = people.entrant("maestro", {"0": digest, "1": "x"}, 0)
+        real = agent_file.load(file, GAME)
+        assert np.array_equal(found.params["lstm"]["wh"], real.params["lstm"]["wh"])
+    assert people.entrant("maestro", {"0": "0" * 64}, 0) is None
+    assert len(set(report_names(people.runs))) == 2
+
+
+def test_recorded_games_have_other_dice_than_the_levels_they_are_played_on(monkeypatch):
+    keys, levels = [], []
+
+    class Stop(Exception):
+        pass
+
+    def seen(key, *rest):
+        keys.append(tuple(jax.random.key_data(key).tolist()))
+        raise Stop
+
+    def sampled(env, key):
+        jax.debug.callback(lambda x: levels.append(tuple(x.tolist())), jax.random.key_data(key))
+        return real(env, key)
+
+    env, own = RACE.environment(), recorder(RACE)
+    real = type(env).sample_level
+    monkeypatch.setattr(type(env), "sample_level", sampled)
+    monkeypatch.setattr("maestro.analysis.report.games.watch", seen)
+    drawn = students_alone.generated(env)
+    jax.effects_barrier()
+    for number in range(20):
+        with pytest.raises(Stop):
+            own.play(env, ("a", None), ("b", None), drawn, number)
+    assert len(keys) == 20 and len(levels) == 8 and not set(keys) & set(levels)
 
 
 def test_a_single_run_is_told_by_its_last_comparison_and_its_student_meets_its_co_players(study):

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from report_pages import DASH, DATA, DRAWN, MINUS, focused, texts
+from report_pages import DASH, DATA, DRAWN, MINUS, changed, focused, texts
 
 EACH_DRAWN = f"all => Promise.all(all.map({DRAWN}))"
 
@@ -91,6 +91,22 @@ def test_pointing_at_a_cell_of_the_landscape_tells_its_numbers(show):
         assert "a teacher of pairs" in (cells.nth(joint).get_attribute("aria-label") or "")
 
 
+def hue(color):
+    """`red` or `green`, by what there is most of in `rgb(r, g, b)`."""
+    red, green, blue = (float(x) for x in color[4:-1].split(","))
+    return "red" if red == max(red, green, blue) else "green" if green == max(red, green, blue) else "blue"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_marks_have_the_colors_of_the_figure_red_for_independent_green_for_joint(show, scheme):
+    frame = "(x, part) => getComputedStyle(x, part).borderTopColor"
+    with show(color_scheme=scheme) as watched:
+        page = watched.page
+        for name, part, color in (("independent", "::before", "red"), ("joint", "::after", "green")):
+            assert hue(page.locator(f"#landscape .cell.mark.{name}").evaluate(frame, part)) == color
+            assert hue(page.locator(f"#landscape .legend .tag.{name}").evaluate(frame, None)) == color
+
+
 def test_a_cell_of_the_landscape_opens_its_recorded_game(show):
     with show() as watched:
         page, land = watched.page, DATA["landscapes"][0]
@@ -143,9 +159,71 @@ def test_the_population_is_told_as_strips_and_as_a_table(show):
         rows = page.locator("#population details tbody tr")
         assert rows.count() == len(members)
         rate = run["curriculum"]["moments"][-1]["seeds"][0]["win_rate"][1]
+        assert "a draw as half" in page.inner_text("#population details")
+        assert "a draw as half" in page.inner_text("#curriculum .partners")
         assert rows.nth(0).locator("td").last.inner_text() == f"{100 * rate:.0f} %"
         page.locator("#population .part").first.hover()
         assert "joined at update 250" in page.inner_text("#population output >> nth=0")
+
+
+def test_a_strip_shows_each_win_rate_up_to_the_moment_at_which_it_was_noted(show):
+    with show() as watched:
+        page, run = watched.page, DATA["runs"][0]
+        moments = run["curriculum"]["moments"]
+        page.locator("#population .part").first.wait_for()
+        first = page.locator("#population svg > g").nth(0)  # of member 1, who joined at update 250
+        parts = first.locator(".part").all()
+        place = "x => [Number(x.getAttribute('x')), Number(x.getAttribute('width'))]"
+        left, wide = first.locator(".strip").evaluate(place)
+        ends = [part.evaluate(place) for part in parts]
+        begun = [250, 500, 1000]
+        for (x, width), start, moment in zip(ends, begun, moments[1:], strict=True):
+            assert (x - left) / wide == pytest.approx((start - 250) / 1250, abs=1e-6)
+            assert (x + width - left) / wide == pytest.approx((moment["updates"] - 250) / 1250, abs=1e-6)
+        for part, moment in zip(parts, moments[1:], strict=True):
+            part.hover()
+            rate = moment["seeds"][0]["win_rate"][1]
+            told = page.inner_text("#population output >> nth=0")
+            assert f"at update {moment['updates']:,} the student wins {100 * rate:.0f} %" in told
+        watched.check()
+
+
+def test_a_curve_that_has_ended_is_not_read_any_more(show):
+    runs = [*changed()["runs"]]
+    for curve in runs[1]["curves"]:
+        curve.update(x=curve["x"][:10], y=[y[:10] for y in curve["y"]])
+    with show(changed(runs=runs)) as watched:
+        first = watched.page.locator("#curves .readable").first
+        first.focus()
+        first.locator("path.line").first.wait_for()
+        (long, value), (short, nothing) = (x.split() for x in texts(first, "output .pair"))
+        assert (long, short) == ("maestro", "dr-sp") and value != DASH and nothing == DASH
+        seen = first.locator(".dot").evaluate_all("all => all.map(x => !x.classList.contains('off'))")
+        assert sum(seen) == 1
+        for _ in range(22):
+            watched.page.keyboard.press("ArrowLeft")
+        assert "update 400" in first.inner_text() and DASH not in first.locator("output").inner_text()
+        watched.check()
+
+
+def test_runs_of_one_label_are_told_apart_and_each_is_hidden_by_its_own_button(show):
+    runs = changed()["runs"]
+    for run, folder in zip(runs, ("a", "b"), strict=True):
+        run.update(label="maestro", method="maestro", folder=folder, name=f"maestro ({folder})")
+    with show(changed(runs=runs)) as watched:
+        page = watched.page
+        first = page.locator("#curves .readable").first
+        first.locator("path.line").first.wait_for()
+        color = "x => x.style.stroke + x.getAttribute('stroke-dasharray')"
+        own = [x.evaluate(color) for x in first.locator("path.line").all()]
+        page.get_by_role("button", name="maestro (b)", exact=True).click()
+        first.locator("path.line").first.wait_for()
+        assert [x.evaluate(color) for x in first.locator("path.line").all()] == own[:1]
+        pressed = "all => all.map(x => x.getAttribute('aria-pressed'))"
+        assert page.locator("#curves .toggle").evaluate_all(pressed) == ["true", "false"]
+        assert texts(page, "#curves .toggle") == ["maestro (a)", "maestro (b)"]
+        assert texts(page, "#curriculum select >> nth=0 >> option") == ["maestro (a)", "maestro (b)"]
+        watched.check()
 
 
 def test_curves_are_read_with_arrows_and_runs_are_hidden(show):

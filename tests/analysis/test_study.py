@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from maestro import toml
+from maestro.analysis import figures
 from maestro.analysis.study import after, games, grid, measures, pace, pieces, plan
 from maestro.analysis.study.pieces import BEGUN, DONE, NEW
 from maestro.evaluation import table
@@ -129,6 +130,22 @@ MISTAKES = {
         content(DR, evaluate={"split": "tst"}),
         "evaluate.split: 'tst' is not allowed; allo",
     ),
+    "a cohort called as a script": (
+        content({**DR, "name": "rock"}),
+        "cohort rock: a scripted player is called so; give it another: name",
+    ),
+    "a cohort called as the script that every game has": (
+        content({**DR, "name": "random"}),
+        "cohort random: a scripted player is called so; give it another: name",
+    ),
+    "a figure of games that nobody plays": (
+        content(DR, figures=["hyperparameters", "matrix"]),
+        "figures: matrix is made of a cross-play, and there is no [[crossplay]]",
+    ),
+    "a figure of landscapes that nobody measures": (
+        content(DR, figures=["landscape"]),
+        "figures: landscape is made of landscapes, and there is no [landscape]",
+    ),
     "an unknown figure": (content(DR, figures=["matrx"]), "figures: 'matrx' is unknown; did you mean matrix"),
 }
 
@@ -140,6 +157,18 @@ def test_a_mistake_in_a_study_is_told(name) -> None:
         plan.read(wrong, GAME)
     assert [line for line in caught.value.problems if line.startswith(message)], caught.value.problems
     assert len(caught.value.problems) == 1
+
+
+def test_figures_that_need_games_are_those_that_are_not_drawn_of_runs_alone(tmp_path) -> None:
+    finished(tmp_path, study(DR).cohorts[0], [PAPER])
+    for name in figures.KINDS:
+        try:
+            figures.make(name, [tmp_path])
+            told = ""
+        except figures.FigureError as error:
+            told = str(error)
+        needs = "made of a cross-play" in told or "made of landscapes" in told
+        assert needs == (name not in plan.OF_RUNS), (name, told)
 
 
 def test_all_mistakes_are_told_at_once_and_those_of_all_cohorts_once() -> None:

@@ -69,7 +69,12 @@ def test_correlations_are_of_every_score_over_all_levels_and_over_random_ones():
     for row in mixed:
         row["estimates"]["stored"] *= 1 if row["seed"] else -1
     two = true_regret_summary.correlation(mixed, "stored")
-    assert (two["value"], two["units"], two["seeds"]) == (0, "seeds", 2) and two["low_95"] < -1
+    assert (two["value"], two["units"], two["seeds"]) == (0, "seeds", 2)
+    assert (two["low_95"], two["high_95"]) == (-1, 1)  # Student's interval is 13 times as wide
+    for row in mixed:
+        row["estimates"]["stored"] = row["true_regret"] * row["seed"]
+    one = true_regret_summary.correlation(mixed, "stored")
+    assert (one["value"], one["units"], one["seeds"]) == (1, "levels", 1)
     for row in mixed:
         row["estimates"]["stored"] = 1.0
     assert np.isnan(true_regret_summary.correlation(mixed, "stored")["value"])
@@ -122,6 +127,20 @@ def test_pictures_are_drawn_of_scatter_and_of_levels_by_their_estimate(tmp_path)
     )
     assert figures.gallery(found, RACE, RACE.environment()) is None
     assert all((tmp_path / name).stat().st_size > 5000 for name in ("scatter.png", "levels.png"))
+
+
+def test_the_line_of_truth_is_drawn_only_where_the_estimate_is_a_return():
+    for score in ("max_mc", "learnability"):
+        found = {**true_regret_file.to_json(ABOUT, rows(2)), "score": score}
+        with style.drawing():
+            panels = [panel for panel in figures.scatter(found).axes if panel.get_visible()]
+        dashed = [any(x.get_linestyle() == "--" for x in panel.lines) for panel in panels]
+        assert dashed == [score == "max_mc", True]
+
+
+def test_buffers_are_counted_one_for_each_seed():
+    found = true_regret_file.to_json(ABOUT, rows(2))
+    assert "2 seed(s), levels from 2 buffer(s) of co-players" in figures.caption(found)
 
 
 def test_of_too_many_levels_some_are_drawn_from_the_highest_to_the_lowest():

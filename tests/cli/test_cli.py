@@ -172,3 +172,11 @@ def test_a_closed_pipe_ends_quietly():
     process.stdout.close()
     assert process.stderr.read() == "" and process.wait() == 141
     process.stderr.close()
+
+
+def test_a_platform_that_jax_does_not_have_is_a_mistake_of_any_command(monkeypatch):
+    monkeypatch.setenv("JAX_PLATFORMS", "nonsense")
+    process = start_process("duel", "FourRooms", "--a", "hunter", "--b", "random", "--games", "2")
+    _, errors = process.communicate()
+    told = "maestro: JAX finds no device; JAX_PLATFORMS is 'nonsense'\n"
+    assert (process.returncode, errors) == (2, told)

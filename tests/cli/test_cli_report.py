@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 
 import pytest
 
@@ -109,6 +110,18 @@ def test_a_run_is_no_worse_for_a_page_that_cannot_be_made(run, monkeypatch):
     monkeypatch.delenv("MAESTRO_REPORT")
     assert report.at_the_end(run.path, listener) is None
     assert len(listener.said) == 1 and listener.said[0].startswith("no report: no such thing; maestro report")
+
+
+def test_the_command_that_tries_a_page_again_can_be_typed(run, here, monkeypatch):
+    def broken(*arguments, **options):
+        raise RuntimeError("no such thing")
+
+    listener = Listener()
+    monkeypatch.setattr(reports, "collect", broken)
+    monkeypatch.delenv("MAESTRO_REPORT")
+    report.at_the_end(here / "my run", listener)
+    words = shlex.split(listener.said[0].partition("; ")[2])
+    assert words[:4] == ["maestro", "report", str(here / "my run"), "tries"]
 
 
 @pytest.mark.long

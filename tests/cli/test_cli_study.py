@@ -129,11 +129,11 @@ def test_a_grid_ends_with_a_ranking_that_names_its_split(place, capsys) -> None:
 
 
 def test_a_figure_that_cannot_be_drawn_fails_if_it_was_named(place, capsys) -> None:
-    found = study(*COHORTS, figures=["matrix"])
+    found = study(*COHORTS, figures=["specialists"], crossplay=[{"episodes": 1}])
     for planned in found.cohorts:
         finished(place / "out", planned, [PAPER, ROCK])
     assert Sitting(found, place / "out").run() == 1
-    assert "figures; failed: matrix: this figure is made of a cross-play" in capsys.readouterr().out
+    assert "figures; failed: specialists: there is no specialist" in capsys.readouterr().out
 
 
 @pytest.mark.long

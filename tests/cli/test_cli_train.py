@@ -92,6 +92,8 @@ MISTAKES = {
     "an unknown flag": (["--dry-rnu"], ["--dry-rnu: unknown option; did you mean dry-run?"]),
     "a missing value": (["--ppo.clip"], ["--ppo.clip: the value is missing"]),
     "a missing list": (["--agent.heads"], ["--agent.heads: the value is missing"]),
+    "an empty preset": (["--preset="], ["--preset: the value is empty"]),
+    "an empty folder": (["--preset", "tiny", "--out", ""], ["--out: the value is empty"]),
     "a missing preset": (["--preset"], ["Missing value for argument '--preset'"]),
     "an option without its group": (["--learning-rate", "1"], ["option; did you mean ppo.learning-rate?"]),
     "an option like none": (["--qqqq", "1"], ["--qqqq: unknown option; --help lists them all"]),

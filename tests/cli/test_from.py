@@ -9,6 +9,7 @@ import pytest
 import runs_helpers
 from maestro import cli
 from maestro.cli import launch, train
+from maestro.games import shipped
 from maestro.games.lasertag import GAME
 from maestro.runs import build, checkpoints, summary
 from runs_helpers import Listener, micro, reached, trained_run
@@ -81,6 +82,12 @@ def test_a_run_begins_with_the_file_of_an_agent(capsys, finished, tmp_path):
     )
     assert (code, out) == (2, "") and not (tmp_path / "new").exists()
     assert "--from: " in errors and "for the same one: --agent.hidden 8" in errors
+
+
+def test_a_run_begins_with_an_agent_of_the_package_by_its_name(capsys):
+    code, out, errors = dry_run(capsys, "lasertag", "--from", "maestro", "--preset", "fast")
+    assert code == 0, errors
+    assert f"# begins with the parameters of {shipped.find('lasertag', 'maestro')}" in out
 
 
 MISTAKES = {

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import imageio.v3 as imageio
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from ledger import AGENT, Always, certain
 from maestro import cli
 from maestro.analysis import beside
+from maestro.cli import video
 from maestro.config import TINY
 from maestro.games import Drawing, Game
 from maestro.runs import agent_file
@@ -75,6 +77,34 @@ def test_a_film_shows_every_step_of_the_longest_game(capsys, tmp_path):
     frames = imageio.imread(film, index=None)
     assert out.startswith("A paper won after 5 steps") and len(frames) >= 6
     assert frames.shape[2] == 480 + beside.WIDTH
+
+
+def test_no_game_of_a_film_has_the_dice_of_another_or_of_a_level(monkeypatch):
+    from maestro.evaluation import play
+
+    keys, levels = [], []
+
+    def seen(found, into):
+        jax.debug.callback(lambda x: into.extend(map(tuple, np.reshape(x, (-1, 2)).tolist())), found)
+
+    def sampled(env, key):
+        seen(jax.random.key_data(key), levels)
+        return real(env, key)
+
+    class Stop(Exception):
+        pass
+
+    def watched(played, *rest):
+        seen(jax.random.key_data(played), keys)
+        raise Stop
+
+    real = Slow.sample_level
+    monkeypatch.setattr(Slow, "sample_level", sampled)
+    monkeypatch.setattr(play, "play", watched)
+    with pytest.raises(Stop):
+        video.longest(GAME, 5, "random", list(PLAYERS.values()), 40)
+    jax.effects_barrier()
+    assert len(keys) == len(levels) == len(set(keys) | set(levels)) / 2 == 40
 
 
 def test_students_of_a_run_play_by_their_seed(capsys, tmp_path, run):

@@ -172,6 +172,19 @@ def test_every_response_answers_its_own_agent(tmp_path):
     assert [card["against"] for card in cards] == ["a/0", "a/1"]
 
 
+def test_a_card_tells_of_the_response_that_it_lies_beside(tmp_path):
+    frozen = jax.tree.map(lambda *x: jnp.stack(x), certain(1), certain(0))
+    three = jax.tree.map(lambda *x: jnp.stack(x), certain(1), certain(2), certain(1), certain(0))
+    response = Response(three, 1, 1, "agent", np.zeros((1, 4)), 0)
+    game = experiment(env=RockPaperScissors(), agent=AGENT)
+    found = exploitability.exploitability(jax.random.key(0), game, frozen, response, LEVELS)
+    paths = exploiters.save(tmp_path, GAME.presets["tiny"], ["a/0", "a/1"], found, three)
+    told = [agent_file.read_card(path.with_suffix(".json"))["result"] for path in paths]
+    shares = [(one["won"], one["drawn"], one["lost"]) for one in told]
+    assert shares == [(0, 1, 0), (1, 0, 0), (1, 0, 0), (0, 1, 0)] and len(told[0]) == 4
+    assert [np.sign(one["return"]) for one in told] == [0, 1, 1, 0]
+
+
 def test_several_responses_to_several_agents_are_told_by_agent():
     twos, frozen = repeated(certain(2), 4), jax.tree.map(lambda *x: jnp.stack(x), certain(1), certain(0))
     response = Response(twos, 1, 1, "agent", np.zeros((1, 4)), 0)
@@ -203,7 +216,7 @@ def test_an_agent_of_a_run_is_exploited_and_its_exploiters_are_kept(tmp_path):
     card = agent_file.read_card(paths[1].with_suffix(".json"))
     assert (card["method"], card["against"], card["seed"]) == ("best response", "maestro seed 0", 1)
     assert (card["updates"], card["environment_steps"]) == (UPDATES, UPDATES * 32 * 16)
-    assert card["result"]["won"] == found["response"]["won"]
+    assert card["result"] == found["by_response"][1] and card["result"]["won"] > 0.95
 
 
 def test_levels_of_a_generalist_are_held_out_and_a_specialist_is_met_on_its_own():

@@ -123,8 +123,42 @@ def test_an_agent_against_itself_is_fair_within_noise() -> None:
 
 
 def test_a_method_against_itself_pairs_its_seeds_once() -> None:
-    pairs = [(m.a.seed, m.b.seed, m.seat) for m in meetings(WEAK, WEAK)]
+    pairs = [(m.a.seed, m.b.seed, m.seat) for m in meetings(WEAK)]
     assert sorted(pairs) == [(i, j, s) for i in range(3) for j in range(i, 3) for s in (0, 1)]
+
+
+def test_whoever_is_named_on_both_sides_meets_all_of_the_other_side() -> None:
+    pairs = [(m.a.seed, m.b.seed, m.seat) for m in meetings(WEAK, WEAK)]
+    assert sorted(pairs) == [(i, j, s) for i in range(3) for j in range(3) for s in (0, 1)]
+    found = cross_play(PLAY, WEAK, guessers("weak", 0.2, 0.3, 0.4))
+    apart = {name: x[found["a_seed"] != found["b_seed"]] for name, x in found.items()}
+    assert rows(apart) == rows(
+        {name: apart[table.other(name)] for name in apart} | {"seat": 1 - apart["seat"]}
+    )
+
+
+DIGESTS = {"by their digests": ("one", "two"), "where one has no digest": ("one", "")}
+
+
+@pytest.mark.parametrize("digests", DIGESTS.values(), ids=DIGESTS)
+def test_two_who_share_a_name_are_refused_on_whatever_side(digests) -> None:
+    one, two = (Entrant("weak", 1, WEAK[1].player, digest) for digest in digests)
+    for sides in (([one], [two]), ([one, two], STRONG), ([one, two],)):
+        with pytest.raises(ValueError, match="two different players are called 'weak/1'"):
+            cross_play(PLAY, *sides)
+
+
+def test_scripts_that_share_a_name_are_told_apart_by_what_they_are() -> None:
+    with pytest.raises(ValueError, match="two different players are called 'one/0'"):
+        cross_play(PLAY, guessers("one", 0.5), guessers("one", 0.6))
+    with pytest.raises(ValueError, match="two different players"):
+        cross_play(PLAY, [Entrant("one", 0, Always(1))], [Entrant("one", 0, Guesser(jnp.float32(0.5)))])
+
+
+def test_episodes_are_numbered_and_can_be_played_in_two_goes(games) -> None:
+    two = [cross_play(replace(PLAY, episodes=2, first=first), STRONG, WEAK) for first in (0, 2)]
+    assert (two[0]["wins"] + two[1]["wins"]).tolist() == games["wins"].tolist()
+    assert (two[0]["wins"] != two[1]["wins"]).any()
 
 
 def test_players_of_different_kinds_meet_in_both_seats() -> None:

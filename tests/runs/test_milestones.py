@@ -172,8 +172,8 @@ def test_a_piece_of_a_run_is_listed_as_the_run_is_and_is_finished(piece, capsys)
 
 def test_a_piece_of_a_run_cannot_be_exported_and_says_where_its_students_are(piece, capsys):
     assert cli.run(["export", str(piece), "--game", "probes:RACE"]) == 2
-    told = f"maestro: {piece} has no checkpoint; its students are in {piece / 'agents'}\n"
-    assert capsys.readouterr().err == told
+    places = f"{piece / 'agents'} and {piece / 'milestones'}"
+    assert capsys.readouterr().err == f"maestro: {piece} has no checkpoint; its students are in {places}\n"
 
 
 def test_students_of_a_piece_play(piece, capsys):

@@ -107,3 +107,9 @@ def test_the_commit_is_maestros_own_and_not_that_of_the_working_directory(tmp_pa
     monkeypatch.chdir(Path("/"))
     monkeypatch.setenv("GIT_DIR", "/nowhere")
     assert sessions.commit() == theirs
+
+
+def test_a_copy_of_a_run_that_lost_its_empty_folders_has_them_again(tmp_path):
+    run = begun(tmp_path)
+    run.agents.rmdir()
+    assert session(run) == "" and run.agents.is_dir()

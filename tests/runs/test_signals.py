@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from maestro.runs.signals import ABORTED, ASKED, Interrupted, Signals
+from maestro.runs.signals import ABORTED, ASKED, ECHO, Interrupted, Signals
 
 
 def test_work_that_ends_within_the_grace_is_not_given_up() -> None:
@@ -55,3 +55,15 @@ def test_the_first_request_is_noted_and_the_handlers_are_given_back(monkeypatch)
         signal.raise_signal(signal.SIGINT)
     assert told == [ASKED, ABORTED] and ended == [130]
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_request_that_arrives_twice_at_once_is_one_request(monkeypatch) -> None:
+    told, ended = [], []
+    monkeypatch.setattr("os._exit", ended.append)
+    signals = Signals(told.append)
+    signals.handle(signal.SIGTERM, None)
+    signals.handle(signal.SIGTERM, None)  # as `timeout` sends it: to the process, and to its group
+    assert told == [ASKED] and not ended
+    signals.at -= 1.1 * ECHO
+    signals.handle(signal.SIGTERM, None)
+    assert told == [ASKED, ABORTED] and ended == [143]

@@ -29,12 +29,17 @@ class Block:
     updates: int
     a: Sequence[Entrant]
     b: Sequence[Entrant]
+    once: bool = False  # of one with itself: each pair of its seeds once
 
     @property
     def name(self) -> str:
         return f"{self.a[0].label} - {self.b[0].label}" + f" after {self.updates} updates" * (
             self.updates > 0
         )
+
+    def table(self, play: Play, report: Callable[[int, int], None] | None = None) -> Table:
+        """Its games, played."""
+        return cross_play(play, self.a, None if self.once else self.b, self.updates, report)
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ class CrossPlay:
         """The pairs after so many updates."""
         if self.against is not None:
             return [Block(updates, a, b) for a in groups.values() for b in self.against.values()]
-        own = [Block(updates, a, a) for a in groups.values()] if self.itself else []
+        own = [Block(updates, a, a, once=True) for a in groups.values()] if self.itself else []
         return own + [Block(updates, a, b) for a, b in combinations(groups.values(), 2)]
 
     @property
@@ -117,7 +122,7 @@ def block_table(folder: Path, number: int, what: CrossPlay, block: Block, report
     if path.exists():
         return table.read(path)
     told = None if report is None else lambda done, total: report(block.name, done, total)
-    found = cross_play(what.play, block.a, block.b, block.updates, told)
+    found = block.table(what.play, told)
     path.parent.mkdir(exist_ok=True)
     write_file(path, table.to_csv(found).encode())
     return found

@@ -10,7 +10,6 @@ from maestro.analysis.crossplay import CrossPlay, Report
 from maestro.analysis.kept import Kept
 from maestro.analysis.standings import against, number
 from maestro.evaluation import table
-from maestro.evaluation.cross_play import cross_play
 from maestro.evaluation.robustness import ALPHA, robustness
 from maestro.evaluation.table import Table, select
 
@@ -21,7 +20,7 @@ def evaluate(
     what: CrossPlay, report: Report | None = None, kept: Kept | None = None
 ) -> tuple[dict[str, Any], Table]:
     """(what there is to tell, the table of games); everyone plays everyone of those that are against them."""
-    plays = [replace(what.play, seed=what.play.seed + i) for i in range(HALVES)]
+    plays = [replace(what.play, first=i * what.play.episodes) for i in range(HALVES)]
     tables = [half(replace(what, play=play), i, report, kept or Kept()) for i, play in enumerate(plays)]
     whole = joined(tables)
     who = list(dict.fromkeys(whole["a"].tolist()))
@@ -40,8 +39,7 @@ def half(what: CrossPlay, number: int, report: Report | None, kept: Kept) -> Tab
     for i, block in enumerate(what.blocks):
         name = f"{block.name}, half {number + 1} of {HALVES}"
         told = None if report is None else partial(report, name)
-        played = partial(cross_play, what.play, block.a, block.b, block.updates, told)
-        blocks.append(kept.table(f"{number}-{i:05d}", played))
+        blocks.append(kept.table(f"{number}-{i:05d}", partial(block.table, what.play, told)))
     return table.concatenate(blocks)
 
 

@@ -16,9 +16,9 @@ from maestro.evaluation.play import Episode, episode, step_bound
 from maestro.evaluation.replay import Minds
 from maestro.games import Drawing
 from maestro.runs.agent_file import student
-from maestro.runs.summary import LAST_KEY
 from maestro.train import Experiment
 
+FILM_KEY = 2**31 - 6  # used nowhere else: of levels that neither training nor evaluation has used
 GAMES = 8  # of which the longest won one is filmed
 SIDE = 480  # pixels of a film's longer side, about
 PAUSE = 10  # frames that the end is shown
@@ -70,8 +70,8 @@ def film_student(path: Path, experiment: Experiment, draw: Drawing, cohort: Coho
     players = trained(experiment.agent, student(cohort, 0)), trained(experiment.agent, first)
     games, sample_level = [], jax.jit(experiment.env.sample_level)
     for i in range(GAMES):
-        key = jax.random.fold_in(jax.random.key(LAST_KEY), i)
-        level = sample_level(key)
+        level_key, key = jax.random.split(jax.random.fold_in(jax.random.key(FILM_KEY), i))
+        level = sample_level(level_key)
         games.append((level, episode(key, experiment.env, level, *players, step_bound(level))))
     level, game = max(games, key=lambda g: (int(g[1].outcome) > 0, min(60, int(g[1].length))))
     frames = frames_of(draw, level, game, ("the trained student", "its first co-player"))

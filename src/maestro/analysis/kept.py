@@ -82,7 +82,7 @@ def clear(base: Path) -> None:
 def digest(what: CrossPlay) -> str:
     """Of all that decides the games: the plan, the game's settings, its code, and what computes them."""
     players = [entrant.player for block in what.blocks for side in (block.a, block.b) for entrant in side]
-    code = {source(type(thing)) for thing in (what.play.env, *players)}
+    code = {source(type(thing)) for thing in (what.play, what.play.env, *players)}
     versions = [maestro.__version__, jax.__version__, jax.default_backend()]
     told = json.dumps([what.plan, repr(what.play.env), repr(what.play.shares), sorted(code), versions])
     return hashlib.sha256(told.encode()).hexdigest()[:32]

@@ -63,15 +63,15 @@ def correlations(rows: list[Row]) -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def correlation(rows: list[Row], name: str) -> dict[str, Any]:
-    """The mean over seeds with Student's interval; of a single seed the bootstrap's over its levels."""
+    """The mean over seeds with Student's interval; of a single known one the bootstrap's over its levels."""
     found = np.array([of_seed(own, name) for own in seeds_of(rows)])
     known = found[~np.isnan(found[:, 0])]
     if len(known) != 1:
-        low, high = (float(end) for end in student_interval(known[:, 0]))
+        low, high = (float(np.clip(end, -1, 1)) for end in student_interval(known[:, 0]))
         value = float(known[:, 0].mean()) if len(known) else float("nan")
     else:
         value, low, high = known[0].tolist()
-    units = "levels" if len(found) == 1 else "seeds"
+    units = "levels" if len(found) == 1 or len(known) == 1 else "seeds"
     return {"value": value, "low_95": low, "high_95": high, "units": units, "seeds": len(known)}
 
 

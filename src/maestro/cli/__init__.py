@@ -54,8 +54,24 @@ def run(arguments: list[str]) -> int:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
     except OSError as error:
         code = complain(trouble(error))
+    except (RuntimeError, AssertionError):
+        if has_device():
+            raise
+        code = complain(f"JAX finds no device; JAX_PLATFORMS is {os.environ.get('JAX_PLATFORMS', '')!r}")
     sys.stdout.flush()
     return code
+
+
+def has_device() -> bool:
+    """Whether JAX, if it was asked, has found something to compute on."""
+    if "jax" not in sys.modules:
+        return True
+    import jax
+
+    try:
+        return bool(jax.devices())
+    except (RuntimeError, AssertionError):
+        return False
 
 
 def reply(arguments: list[str]) -> int:

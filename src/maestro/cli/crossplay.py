@@ -1,7 +1,7 @@
 """`maestro crossplay`: everybody against everybody, as a table of games and as a round robin."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -106,7 +106,20 @@ def play_of(game: Game, who: tuple[str, ...], levels: str, episodes: int, seed: 
     return Play(env, chosen, episodes, seed, batch or default_batch(), game.shares)
 
 
-def everyone(game: Game, who: tuple[str, ...], milestones: bool = False) -> dict[int, Any]:
+def labels_of(game: Game, who: tuple[str, ...]) -> dict[str, str]:
+    """What to call each of those who were named."""
+    from maestro.runs import entrants
+    from maestro.runs.folder import RunError
+
+    try:
+        return entrants.labels_of(game, who)
+    except (RunError, ValueError) as error:
+        raise Mistake(f"who: {error}") from None
+
+
+def everyone(
+    game: Game, who: tuple[str, ...], milestones: bool = False, labels: Mapping[str, str] | None = None
+) -> dict[int, Any]:
     """Who takes part, by label; for each number of updates that all runs have kept, if asked for."""
     from maestro.runs import entrants
     from maestro.runs import milestones as kept
@@ -114,11 +127,12 @@ def everyone(game: Game, who: tuple[str, ...], milestones: bool = False) -> dict
 
     try:
         if not milestones:
-            return {0: entrants.find_all(game, who)}
+            return {0: entrants.find_all(game, who, labels=labels)}
         runs = [set(kept.points(RunFolder(Path(name)))) for name in who if entrants.is_run(name)]
         if not runs or not set.intersection(*runs):
             raise Mistake("--milestones: there is no number of updates at which all of them kept students")
-        return {updates: entrants.find_all(game, who, updates) for updates in sorted(set.intersection(*runs))}
+        points = sorted(set.intersection(*runs))
+        return {updates: entrants.find_all(game, who, updates, labels) for updates in points}
     except (RunError, ValueError) as error:
         raise Mistake(f"who: {error}") from None
 
@@ -150,11 +164,10 @@ def show(out: Path, what: Any, table: Any, as_json: bool) -> None:
     from maestro.evaluation.table import select
 
     last = select(table, updates=int(table["updates"].max()))
-    rows = standings(last)
+    rows, play, games = standings(last), what.play, int(last["episodes"].sum())
     if as_json:
-        about = {"folder": str(out), "levels": what.play.levels.name, "games": int(table["episodes"].sum())}
+        about = {"folder": str(out), "levels": play.levels.name, "games": games}
         return say(json.dumps({**about, "standings": rows}, indent=1))
-    play, games = what.play, int(last["episodes"].sum())
     say(
         f"round robin on {play.levels.name} ({len(play.levels.names)} levels), {games:,} games, "
         f"{play.episodes} of each pair on each level from each seat; mean over all others, then over seeds "

@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from maestro.cli.arguments import Mistake, check_output, check_range, parse, use_cache, with_examples, writing
-from maestro.cli.crossplay import BatchOption, Who, everyone, play_of
+from maestro.cli.arguments import (
+    Mistake,
+    check_output,
+    check_range,
+    make_folder,
+    parse,
+    use_cache,
+    with_examples,
+    writing,
+)
+from maestro.cli.crossplay import BatchOption, Who, everyone, labels_of, play_of
 from maestro.cli.opening import PlayedOption, open_run, played_game
 from maestro.cli.options import JsonFlag
 from maestro.cli.output import say
@@ -24,6 +33,8 @@ if TYPE_CHECKING:
 
 MAX_UPDATES = 1_000_000
 VALIDATION = "validation"
+RESPONSES = "exploiters"  # the folder of a run's best responses
+Targets = list[tuple[Any, Any]]  # runs and their settings
 
 
 def main(arguments: list[str]) -> None:
@@ -95,14 +106,17 @@ def evaluate(
     use_cache()
     opponents = against or opponents_of(found, split, bool(levels))
     play = play_of(found, who, levels or split, episodes // 2, seed, batch)
-    what = CrossPlay(found.name, play, everyone(found, who), against=everyone(found, opponents)[0])
+    labels = labels_of(found, (*who, *opponents))
+    sides = [everyone(found, names, labels=labels) for names in (who, opponents)]
+    what = CrossPlay(found.name, play, sides[0], against=sides[1][0])
+    students = targets(game, found, who, labels) if exploit else []
     with kept.opened(what) as before:
         result, table = measured(what, before, as_json)
         if out is not None:
             write_table(out, table)
         if exploit:
             with reporting(as_json) as reporter:
-                result["exploitability"] = exploited(game, found, who, exploit, reporter)
+                result["exploitability"] = exploited(found, students, exploit, reporter)
     return partial(show, result, "levels" if levels else "split", found.shares, as_json)
 
 
@@ -154,15 +168,27 @@ def write_table(out: Path, table: Any) -> None:
         write_file(out, to_csv(table).encode())
 
 
-def exploited(
-    typed: str, game: Game, who: tuple[str, ...], updates: int, reporter: "Reporter"
-) -> dict[str, Any]:
-    """Best responses to the students of each run that was named, kept in the folders of the runs."""
-    from maestro.runs import entrants, exploiters
+def targets(typed: str, game: Game, who: tuple[str, ...], labels: Mapping[str, str]) -> Targets:
+    """Each run that was named, and its settings, with a folder in it for best responses."""
+    from maestro.runs import entrants
+    from maestro.runs.folder import RunError
+
+    found = []
+    for name, run in entrants.runs_among(game, who, labels).items():
+        try:
+            found.append((run, open_run(Path(name), typed)[1]))
+        except RunError as error:
+            raise Mistake(f"who: {error}") from None
+        make_folder("--exploit", run.folder.path / RESPONSES)
+    return found
+
+
+def exploited(game: Game, runs: Targets, updates: int, reporter: "Reporter") -> dict[str, Any]:
+    """Best responses to the students of each run, kept in the folders of the runs."""
+    from maestro.runs import exploiters
 
     found = {}
-    for name, run in entrants.runs_among(game, who).items():
-        _, config, _ = open_run(Path(name), typed)
+    for run, config in runs:
         students = run.students()
         names = [student.name for student in students]
         what = f"best responses to {run.label}" if len(names) > 1 else f"a best response to {names[0]}"
@@ -173,9 +199,7 @@ def exploited(
         report(0, None)
         frozen = [student.player.params for student in students]
         result, responses = exploiters.exploit(game, config, frozen, updates, report=report)
-        out = run.folder.path / "exploiters"
-        out.mkdir(exist_ok=True)
-        exploiters.save(out, config, names, result, responses)
+        exploiters.save(run.folder.path / RESPONSES, config, names, result, responses)
         found[run.label] = result
     return found
 

@@ -197,7 +197,7 @@ def work(
                 made = trainer.updates - trainer.began_after
                 run_folder.end_session(folder, time.monotonic() - began, made)
     except OSError as error:
-        raise Stopped(1, f"{folder.path}: {error.strerror or error}") from None
+        raise Stopped(1, f"{error.filename or folder.path}: {error.strerror or error}") from None
     except Gone as gone:
         raise Stopped(1, f"{gone}; {STANDS}") from None
 

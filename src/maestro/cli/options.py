@@ -68,17 +68,20 @@ def split(
     while words:
         word = words.pop(0)
         name, equals, value = word.removeprefix("--").partition("=")
-        plain = name.replace("-", "_")
+        plain, told = name.replace("-", "_"), value if equals else next(iter(words), None)
         if equals and flags.get(plain):
             problems.append(f"--{name}: takes no value, and {value!r} was given")
+        elif word.startswith("--") and flags.get(plain) is False and told == "":
+            problems.append(f"--{name}: the value is empty")
+            del words[: 0 if equals else 1]
         elif not word.startswith("--") or word in HELP or plain in flags:
             own.append(word)
         elif is_setting(name):
-            name, told = value_of(config, name, value if equals else None, words, positional)
-            if told is None:
+            name, meant = value_of(config, name, value if equals else None, words, positional)
+            if meant is None:
                 problems.append(f"--{name}: the value is missing")
             else:
-                settings.put(changes, name, told)
+                settings.put(changes, name, meant)
         else:
             problems.append(f"--{name}: unknown option; {hint(name, config, list(flags))}")
             del words[: 0 if equals else len(take(words, None, positional))]

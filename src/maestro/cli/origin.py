@@ -11,7 +11,7 @@ from maestro.cli.arguments import Mistake
 from maestro.cli.company import value_of
 from maestro.cli.opening import open_run
 from maestro.config import RunConfig
-from maestro.games import Game
+from maestro.games import Game, shipped
 from maestro.runs import beginning, build
 from maestro.runs.agent_file import AgentError
 from maestro.runs.beginning import Beginning
@@ -51,12 +51,15 @@ def open_other(words: list[str], typed_game: str) -> OtherRun | None:
 
 def beginning_of(typed: str, game: Game, config: RunConfig, other: OtherRun | None) -> Begin:
     """What makes the first state of a run that begins with an agent or another run, once it is built."""
-    if other is None and not Path(typed).exists():
-        raise Mistake(f"--from: {typed!r} is neither an agent nor a run: there is nothing of that name")
+    file = Path(typed)
+    if other is None and not file.exists():
+        file = shipped.find(game.name, typed) or file
+        if not file.exists():
+            raise Mistake(f"--from: {typed!r} is neither an agent nor a run: there is nothing of that name")
 
     def make(experiment: Experiment, reporter: Reporter) -> Beginning:
         if other is None:
-            return beginning.of_agent(Path(typed), game, config, experiment)
+            return beginning.of_agent(file, game, config, experiment)
         before = build.experiment(game, other.config, other.method)
         source = beginning.Other(RunFolder(other.path), other.config, before)
         return beginning.of_run(source, config, experiment, reporter)

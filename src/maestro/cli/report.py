@@ -1,6 +1,7 @@
 """`maestro report`: one page that shows and explains runs, games and landscapes."""
 
 import os
+import shlex
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -112,7 +113,8 @@ def at_the_end(run: Path, reporter: Reporter) -> Path | None:
     try:
         report.write(run / USUAL, report.collect([run], reporter=reporter))
     except Exception as error:  # whatever it is: the run itself is complete
-        reporter.say(f"no report: {error or type(error).__name__}; maestro report {run} tries again")
+        why, again = str(error) or type(error).__name__, f"maestro report {shlex.quote(str(run))}"
+        reporter.say(f"no report: {why}; {again} tries again")
         return None
     return run / USUAL
 

@@ -65,7 +65,8 @@ def resume(arguments: list[str], options: Options, crew: Any = None) -> None:
     except RunError as error:
         raise Mistake(str(error)) from None
     if is_finished(RunFolder(Path(options.run)), config):
-        more = f"maestro train{' ' * bool(options.game)}{options.game} --from {shlex.quote(options.run)}"
+        own = f" --method {own_method}" * bool(own_method)
+        more = f"maestro train{' ' * bool(options.game)}{options.game} --from {shlex.quote(options.run)}{own}"
         done = f"{options.run} is finished: all {config.schedule.total_updates} updates are made"
         return say(f"{done}, its students are in agents/; for more: {more} --schedule.total-updates N")
     layout = layout_of(options.devices, options.mesh, config)

@@ -25,6 +25,7 @@ from maestro.cli.output import say
 from maestro.games import Game
 
 MAX_GAMES = 1000
+OTHERS = 2  # folded into the key of the games after the first, which itself is split in two
 PLAYER = "PLAYER"
 
 
@@ -112,7 +113,8 @@ def longest(game: Game, seed: int, value: str, players: list[Any], count: int) -
     from maestro.evaluation.replay import minds
 
     env, first, (a, b) = game.environment(), jax.random.key(seed), players
-    each = jnp.stack([first, *(jax.random.fold_in(first, i) for i in range(1, count))])
+    others = jax.random.fold_in(first, OTHERS)
+    each = jnp.stack([first, *(jax.random.fold_in(others, i) for i in range(1, count))])
     level_keys, keys = jax.vmap(jax.random.split, out_axes=1)(each)
     named = None if value == RANDOM else find_level(game, value)[1]
     levels = jax.jit(jax.vmap(lambda key: env.sample_level(key) if named is None else named))(level_keys)

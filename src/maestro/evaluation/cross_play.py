@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 from typing import Any
 
 import jax
@@ -47,6 +47,7 @@ class Play:
     seed: int = 0  # of the dice
     batch: int = 1024  # games at once
     shares: Mapping[str, Share] = field(default_factory=dict)  # of the game
+    first: int = 0  # the number of the first episode
 
     @property
     def games(self) -> int:
@@ -88,23 +89,41 @@ def number(digest: bytes) -> int:
     return int.from_bytes(digest[:4], "big")
 
 
-def meetings(rows: Sequence[Entrant], columns: Sequence[Entrant]) -> list[Meeting]:
-    """Everyone of the rows with everyone of the columns, in both orders; within one method each pair once."""
-    if [entrant.name for entrant in rows] == [entrant.name for entrant in columns]:
-        pairs = list(combinations_with_replacement(rows, 2))
-    else:
-        pairs = [(a, b) for a in rows for b in columns]
+def meetings(rows: Sequence[Entrant], columns: Sequence[Entrant] | None = None) -> list[Meeting]:
+    """Everyone of the rows with everyone of the columns, in both orders; without columns each pair once."""
+    pairs = combinations_with_replacement(rows, 2) if columns is None else product(rows, columns)
     return [Meeting(a, b, seat) for a, b in pairs for seat in (0, 1)]
+
+
+def check_names(entrants: Sequence[Entrant]) -> None:
+    """The table and the dice know entrants by their names: no two may share one."""
+    known: dict[str, Entrant] = {}
+    for entrant in entrants:
+        if not is_same(known.setdefault(entrant.name, entrant), entrant):
+            raise ValueError(f"two different players are called {entrant.name!r}")
+
+
+def is_same(one: Entrant, other: Entrant) -> bool:
+    """Whether two are one player: by the digests of the parameters, or else by all that both hold."""
+    if one is other or one.digest or other.digest:
+        return one is other or one.digest == other.digest
+    kinds = {jax.tree.structure(entrant.player) for entrant in (one, other)}
+    leaves = (jax.tree.leaves(entrant.player) for entrant in (one, other))
+    return len(kinds) == 1 and all(map(np.array_equal, *leaves))
 
 
 def cross_play(
     play: Play,
     rows: Sequence[Entrant],
-    columns: Sequence[Entrant],
+    columns: Sequence[Entrant] | None = None,
     updates: int = 0,
     report: Report | None = None,
 ) -> Table:
-    """The games of one method's entrants against another's; one row per pair of seeds, level and seat."""
+    """The games of one method's entrants against another's, or among themselves if there is no other.
+
+    One row per pair of seeds, level and seat.
+    """
+    check_names([*rows, *(columns or ())])
     todo = meetings(rows, columns)
     results: dict[int, Any] = {}
     for group in alike(todo):
@@ -139,10 +158,10 @@ class Pool:
 
 def together(entrants: Sequence[Entrant]) -> tuple[Any, np.ndarray]:
     """(each player once, with a leading axis; where each entrant's is)."""
-    unique = {entrant.name: entrant.player for entrant in entrants}
+    unique = {id(entrant.player): entrant.player for entrant in entrants}
     order = list(unique)
     players = jax.tree.map(lambda *x: jnp.asarray(np.stack([np.asarray(y) for y in x])), *unique.values())
-    return players, np.array([order.index(entrant.name) for entrant in entrants])
+    return players, np.array([order.index(id(entrant.player)) for entrant in entrants])
 
 
 def play_some(play: Play, pool: Pool, start: int, count: int) -> list[Result]:
@@ -157,7 +176,7 @@ def play_some(play: Play, pool: Pool, start: int, count: int) -> list[Result]:
     parts = []
     for first in range(0, play.games, size):
         which = np.minimum(first + np.arange(size), play.games - 1)
-        level, episode = which // play.episodes, which % play.episodes
+        level, episode = which // play.episodes, play.first + which % play.episodes
         keys = dice(jax.random.key(play.seed), pool.numbers[chosen], levels[level], episode)
         found = games(play.env, a, b, spread(play.levels.levels, level, count), keys, steps)
         parts.append(jax.device_get(found))

@@ -77,8 +77,9 @@ def newest_state(
         except CheckpointError as error:
             remarks.append(f"checkpoint {path.name}: {error}")
             reporter.say(remarks[-1])
-    if not remarks and any(folder.agents.glob("*.safetensors")):  # a piece of a run
-        raise RunError(f"{folder.path} has no checkpoint; its students are in {folder.agents}")
+    kept = [place for place in (folder.agents, folder.milestones) if any(place.rglob("*.safetensors"))]
+    if not remarks and kept:  # a piece of a run
+        raise RunError(f"{folder.path} has no checkpoint; its students are in {' and '.join(map(str, kept))}")
     raise RunError(f"{folder.path} has no usable checkpoint" + "".join(f"\n  {line}" for line in remarks))
 
 

@@ -96,13 +96,13 @@ def refuse_used(folder: RunFolder) -> None:
 def begin_session(folder: RunFolder, config: RunConfig, now: dict[str, Any], game_from: str = "") -> str:
     """Note who trains the run from here on, the first time what it is too; returns what has changed since."""
     about, past = read_json(folder.about), []
+    folder.agents.mkdir(exist_ok=True)  # empty to the end, and not all that copies folders takes those along
     if "versions" in about:
         past = sessions.before(about)
     else:
         names = {"method": config.method, "game": config.game, "seeds": config.seeds}
         readme = README.format(**names, version=maestro.__version__)
         write_file(folder.path / "README", readme.encode())
-        folder.agents.mkdir(exist_ok=True)
         first = {name: fact for name, fact in now.items() if name not in sessions.OF_ONE}
         about |= {**first, "game_from": game_from or None}
     write_about(folder, {**about, "sessions": [*past, now]})

@@ -1,5 +1,6 @@
 """Who plays, as a person names it: a script, an agent of the package, an agent's file, a student of a run."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,9 @@ from maestro.runs import agent_file
 from maestro.runs.agent_file import ENDING, AgentError
 from maestro.runs.folder import RunError, RunFolder, read_settings
 from maestro.settings import nearest, shown
+
+AGENTS = "agents"  # the folder of a run's students, which says nothing about whose they are
+MARK = "-"  # in labels, for an @ of a folder's name: that one stands before the level of a specialist
 
 
 def find(game: Game, named: str) -> Any:
@@ -63,6 +67,35 @@ def student_file(run: Path, seed: int | None = None) -> Path:
         known = ", ".join(map(str, seeds[:16]))
         raise AgentError(f"{run}: has no student of seed {shown(seed)}; seeds: {known}")
     return RunFolder(run).agents / f"student-{seeds[0] if seed is None else seed}{ENDING}"
+
+
+def ends(path: Path) -> list[str]:
+    """The end of a path as a label, ever longer."""
+    parts = [part.replace("@", MARK) for part in path.resolve().parts[1:]]
+    return ["/".join(parts[at:]) for at in reversed(range(len(parts)))]
+
+
+def names_of(game: Game, named: str) -> list[str]:
+    """What to call a player that was named, ever longer: scripts and agents of the package have one name."""
+    file = file_of(game, named)
+    if named.lower() in game.players or file is None or shipped.FOLDER in file.resolve().parents:
+        return [called(game, named)]
+    path = file.with_suffix("") if named.endswith(ENDING) else Path(named)
+    if path.parent.name == AGENTS:
+        path = path.parent.parent / path.name
+    return [called(game, named), *ends(path)[1:]]
+
+
+def apart(names: dict[Path, list[str]]) -> dict[Path, str]:
+    """The first name of each; all whose names are equal take their next ones, until none are."""
+    used = dict.fromkeys(names, 0)
+    while True:
+        chosen = {one: names[one][at] for one, at in used.items()}
+        often = Counter(chosen.values())
+        longer = [one for one in names if often[chosen[one]] > 1 and used[one] + 1 < len(names[one])]
+        if not longer:
+            return chosen
+        used |= {one: used[one] + 1 for one in longer}
 
 
 def called(game: Game, named: str) -> str:

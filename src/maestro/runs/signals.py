@@ -12,6 +12,7 @@ from typing import Any
 
 FOR_EVER = float("inf")  # the grace of work that no stop gives up
 GRACE = 7.0  # seconds that a chunk may still take after the request
+ECHO = 1.0  # seconds in which the same signal is the same request: `timeout` sends it to a whole group too
 ASKED = "\nmaestro: stopping in good order, this takes a few seconds; once more to abort\n"
 ABORTED = "maestro: aborted; checkpoints that are complete stand\n"
 
@@ -42,12 +43,12 @@ class Signals:
             signal.signal(number, handler)
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        """The first time: note it. The second time, even while the first is being answered: end at once."""
+        """The first time: note it. Later, even while the first is being answered: end at once."""
         if self.received is None:
             self.received = number
             self.at = time.monotonic()
             self.tell(ASKED)
-        else:
+        elif number != self.received or time.monotonic() - self.at > ECHO:
             self.tell(ABORTED)
             os._exit(128 + number)
 

@@ -141,18 +141,24 @@ def frames(panel: Any, seed: Landscape) -> None:
 
 def caption(surveys: list[Survey], seeds: Seeds) -> str:
     """What was measured, and what the marks say."""
-    told = surveys[0].about
     score = " or ".join(dict.fromkeys(WORDS.get(s.about["score"], s.about["score"]) for s in surveys))
     mean = averages(seed for _, seed in seeds)
     values = {name: told_of(x, len(seeds)) for name, x in mean.items()}
     over = f"; means of {len(seeds)} seeds" * (len(seeds) > 1)
     more = f" The first {MOST} of {len(seeds)} seeds are shown." * (len(seeds) > MOST)
-    how = f"{told['rollouts']} rollouts of {told['steps']} steps on generated levels, each seed's own"
+    rollouts, steps = (spanned(s.about[name] for s in surveys) for name in ("rollouts", "steps"))
+    how = f"{rollouts} rollouts of {steps} steps on generated levels, each seed's own"
     return (
         f"Regret ({score}) over {how}. Red: co-player and level of the highest means, "
         f"{values['independent']} where they meet; green: the highest cell, {values['joint']}; "
         f"gap {values['gap']}, split-half {values['split_gap']}{over}. Gray: no episode ended.{more}"
     )
+
+
+def spanned(numbers: Iterable[int]) -> str:
+    """`8`, or `4 to 8`."""
+    known = sorted(set(numbers))
+    return f"{known[0]} to {known[-1]}" if len(known) > 1 else str(known[0])
 
 
 def told_of(mean: dict[str, Any], seeds: int) -> str:

@@ -32,10 +32,20 @@ def points_of(courses: Iterable[Curve | Course]) -> Int[np.ndarray, " T"]:
 def pooled(
     courses: Sequence[Curve | Course], points: Int[np.ndarray, " T"]
 ) -> Float[np.ndarray, "T S *b"] | None:
-    """At each point the mean since the one before, for each seed of all runs; None if they do not fit."""
-    if len({course.values.shape[2:] for course in courses}) != 1:
+    """At each point the mean since the one before, for each seed of all runs; None if there are none.
+
+    Runs may have different numbers of slots: NaN where one has no such slot.
+    """
+    if not courses:
         return None
-    return np.concatenate([binned(course, points) for course in courses], axis=1)
+    slots = max(course.values.shape[2:] for course in courses)
+    return np.concatenate([padded(binned(course, points), slots) for course in courses], axis=1)
+
+
+def padded(values: Float[np.ndarray, "T S *b"], slots: tuple[int, ...]) -> Float[np.ndarray, "T S *c"]:
+    """The same with so many slots, the last ones unknown."""
+    more = [most - own for most, own in zip(slots, values.shape[2:], strict=True)]
+    return np.pad(values, [(0, 0), (0, 0), *((0, x) for x in more)], constant_values=np.nan)
 
 
 def binned(course: Curve | Course, points: Int[np.ndarray, " T"]) -> Float[np.ndarray, "T S *b"]:

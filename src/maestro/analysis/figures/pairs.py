@@ -7,7 +7,7 @@ import numpy as np
 from maestro.analysis import curriculum
 from maestro.analysis.figures import panels, style
 from maestro.analysis.figures.logs import by_label, points_of, pooled
-from maestro.analysis.figures.source import Made, Options, Row, Run, Source, drawn
+from maestro.analysis.figures.source import FigureError, Made, Options, Row, Run, Source, drawn
 from maestro.evaluation.round_robin import mean_of
 
 COLUMNS = {
@@ -22,10 +22,11 @@ Courses = dict[str, list[curriculum.Course]]  # of the runs of a label, by the n
 def pairs(source: Source, options: Options) -> Made:
     """A line of panels for each method: co-players as areas, their buffers as curves."""
     found = {label: courses(runs) for label, runs in by_label(drawn(source, options)).items()}
-    found = {label: own for label, own in found.items() if own["chosen"]}
     points = points_of(course for own in found.values() for course in own["chosen"])
     rows = [row for label, own in found.items() for row in rows_of(label, own, points)]
     labels = list(dict.fromkeys(row["method"] for row in rows))
+    if not labels:
+        raise FigureError("the runs have logged nothing yet of who was served (metrics.jsonl)")
     slots = 1 + max(row["slot"] for row in rows)
     figure, axes = style.sheet(style.WIDTH, 1.35 * len(labels) + 0.7, len(labels), 3, sharex=True)
     for line, label in zip(axes, labels, strict=True):
@@ -39,6 +40,8 @@ def pairs(source: Source, options: Options) -> Made:
     seeds = " to ".join(map(str, sorted({f(row["seeds"] for row in rows) for f in (min, max)})))
     caption = f"Means over seeds ({seeds}). Co-players are numbered as they joined; "
     caption += "gray: the student itself; a level buffer that all of them share is drawn in black."
+    missing = [label for label in found if label not in labels]
+    caption += f" Not drawn, as nothing was logged of it: {', '.join(missing)}." * bool(missing)
     return Made(rows, style.finish(figure, options.title, caption))
 
 
@@ -59,6 +62,8 @@ def rows_of(label: str, own: Courses, points: np.ndarray) -> list[Row]:
     chosen, fill = values["chosen"], values["buffer_fill"]
     if chosen is None:
         return []
+    told = np.isfinite(chosen).any(axis=-1, keepdims=True)
+    chosen = values["chosen"] = np.where(told, np.nan_to_num(chosen), np.nan)  # nobody else is served
     kind = "none" if fill is None else "shared" if fill.shape[2] == 1 else "one each"
     rows = []
     for t, at in enumerate(points.tolist()):

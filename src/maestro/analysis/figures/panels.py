@@ -14,6 +14,8 @@ from maestro.evaluation.table import SHARES
 INK = "#333333"
 ERRORS = {"standard-error": "standard error", "95": "95 % confidence interval (Student's t)"}
 BAR = 0.21  # inches
+LETTER = 0.07  # inches, of a number below an axis
+SMALL = 0.2  # a range whose numbers are long
 WORDS = {
     "affine": "(return + 1) / 2",
     "won": "share won",
@@ -89,6 +91,16 @@ def name_bars(axes: Any, rows: list[Row], names: Sequence[str]) -> None:
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", alpha=0.25, lw=0.5)
+    fewer_ticks(axes)
+
+
+def fewer_ticks(axes: Any) -> None:
+    """Of a small range fewer numbers below the bars: they are long, and would run into each other."""
+    span = float(np.ptp(axes.get_xlim()))
+    if 0 < span < SMALL:
+        letters = 4 + np.ceil(-np.log10(span))
+        width = axes.figure.get_figwidth() / axes.get_gridspec().ncols
+        axes.locator_params(axis="x", nbins=max(1, int(0.75 * width / (LETTER * letters))))
 
 
 def curve(axes: Any, rows: list[Row], look: Look, options: Options) -> Any:

@@ -87,20 +87,16 @@ def opened(path: Path) -> Folder:
 def of_split(
     source: Source, options: Options, fits: Callable[[Folder], bool] = lambda _: True, training: bool = False
 ) -> tuple[str, Table, set[str]]:
-    """(set of levels, its games, the scripted players): the set asked for, the usual one, or the only one."""
+    """(set of levels, its games, the scripted players); of those with milestones where these are drawn."""
     folders = [opened(path) for path in source.crossplays]
     if not folders:
         raise FigureError("this figure is made of a cross-play, and there is none in the folders")
     fitting = [folder for folder in folders if fits(folder)] or folders
-    splits = list(dict.fromkeys(folder.split for folder in fitting))
-    if options.split and options.split not in splits:
-        raise FigureError(f"--split: no cross-play on {options.split!r}; there are {', '.join(splits)}")
-    if not options.split and len(splits) > 1 and USUAL not in splits:
-        raise FigureError(f"--split: choose one of {', '.join(splits)}")
-    split = options.split or (USUAL if USUAL in splits else splits[0])
+    early = training or options.updates is not None
+    along = [folder for folder in fitting if early and not folder.is_last]
+    split = split_of(fitting if options.split else along or fitting, options.split)
     own = [folder for folder in fitting if folder.split == split]
-    wanted = not training and options.updates is None
-    own = [folder for folder in own if folder.is_last == wanted] or own
+    own = [folder for folder in own if folder.is_last != early] or own
     try:
         games = table.concatenate([folder.read() for folder in own])
     except FigureError:
@@ -110,6 +106,16 @@ def of_split(
     return split, games, {name for folder in own for name in folder.scripted}
 
 
+def split_of(folders: list[Folder], wanted: str) -> str:
+    """The set of levels asked for, the usual one, or the only one."""
+    splits = list(dict.fromkeys(folder.split for folder in folders))
+    if wanted and wanted not in splits:
+        raise FigureError(f"--split: no cross-play on {wanted!r}; there are {', '.join(splits)}")
+    if not wanted and len(splits) > 1 and USUAL not in splits:
+        raise FigureError(f"--split: choose one of {', '.join(splits)}")
+    return wanted or (USUAL if USUAL in splits else splits[0])
+
+
 def played(source: Source, options: Options, training: bool = False) -> Played:
     """The games between the methods asked for, or all that were trained, but for specialists."""
     split, games, scripted = of_split(source, options, training=training)
@@ -117,7 +123,9 @@ def played(source: Source, options: Options, training: bool = False) -> Played:
     trained = [name for name in present if "@" not in name and name not in scripted]
     methods = checked("method", options.methods, present) or trained
     if len(methods) < 2:
-        raise FigureError(f"a comparison needs two methods; the table has {', '.join(present)}")
+        hidden = [name for name in present if name not in trained and not options.methods]
+        more = f" ({', '.join(hidden)}: shown only if --methods names them)" * bool(hidden)
+        raise FigureError(f"a comparison needs two methods; the table has {', '.join(present)}{more}")
     known = list(dict.fromkeys(games["level"].tolist()))
     levels = checked("level", options.levels, known) or known
     rows = table.select(games, a=methods, b=methods, level=levels)

@@ -30,7 +30,7 @@ def scatter(found: dict[str, Any]) -> Any:
     for panel in axes.flat[len(scores) :]:
         panel.set_visible(False)
     for panel, name in zip(axes.flat, scores, strict=False):
-        points(panel, rows, name)
+        points(panel, rows, name, returns=(found["score"] if name == "stored" else name) not in OTHER_UNITS)
         over = found["rank_correlation"][name]["random"]
         title = style.plain(NAMES.get(name, f"{name}, fresh"))
         panel.set_title(f"{title}\nrank correlation, random levels:\n{told(over)}", fontsize=7.5)
@@ -41,7 +41,7 @@ def scatter(found: dict[str, Any]) -> Any:
     return style.finish(figure, "", caption(found))
 
 
-def points(panel: Any, rows: list[Row], name: str) -> None:
+def points(panel: Any, rows: list[Row], name: str, returns: bool) -> None:
     """One panel; on the dashed line the estimate is the truth, where both are returns."""
     values, truth = column(rows, name), column(rows, "true_regret")
     ends = np.array([row["true_regret_95"] for row in rows], float)
@@ -53,7 +53,7 @@ def points(panel: Any, rows: list[Row], name: str) -> None:
             values[mine], truth[mine], bars, fmt=marker, ms=3, lw=0, elinewidth=0.4, color=color,
             alpha=0.75, label=kind,
         )  # fmt: skip
-    if name not in OTHER_UNITS:
+    if returns:
         panel.axline((0, 0), slope=1, linestyle="--", color=style.GRAY, lw=0.8)
     panel.axhline(0, color=style.GRAY, lw=0.5)
 
@@ -68,11 +68,12 @@ def told(number: dict[str, Any]) -> str:
 
 def caption(found: dict[str, Any]) -> str:
     """What was measured."""
-    seeds, members = (len({row[name] for row in found["levels"]}) for name in ("seed", "member"))
+    each = {(row["seed"], row["member"]) for row in found["levels"]}
+    seeds = len({seed for seed, _ in each})
     budget = f"{found['updates']} updates on those levels alone, beginning as the {found['start']}"
     return (
         f"{found['method']} on {found['game']}, the student of update {found['student']}, {seeds} seed(s), "
-        f"levels from the buffers of {members} co-player(s). True regret: mean return of a best response "
+        f"levels from {len(each)} buffer(s) of co-players. True regret: mean return of a best response "
         f"({budget.replace('the scratch', 'a fresh network')}) minus that of the student, {found['games']} "
         "games each; bars: 95 % over games. A response that has not learned enough makes it too low. "
         "Dashed: the estimate is the truth."

@@ -7,6 +7,7 @@ import numpy as np
 
 from maestro.analysis.figures.source import Run, method_of
 from maestro.analysis.report.people import People, kept
+from maestro.analysis.report.runs import names
 from maestro.evaluation.opponents import Trained
 from maestro.games import Game
 from maestro.runs.agent_file import AgentError, halved
@@ -21,10 +22,11 @@ def play(people: People, runs: list[Run], order: list[str]) -> tuple[dict[str, A
     if game.page is None or not any(game.page.glob("*.js")):
         return None, ""  # no game that is played in pages
     rank = {name: place for place, name in enumerate(order)}
-    best = sorted(runs, key=lambda run: ("@" in run.label, rank.get(run.label, len(rank))))
+    named = zip(runs, names(runs), strict=True)
+    best = sorted(named, key=lambda one: ("@" in one[0].label, rank.get(one[0].label, len(rank))))
     found, reasons = [], ["no run has kept a student"]
-    for run in best:
-        agent, why = agent_of(people, run)
+    for run, name in best:
+        agent, why = agent_of(people, run, name)
         found += [agent] if agent else []
         reasons += [why] if why else []
         if len(found) == MOST:
@@ -34,7 +36,7 @@ def play(people: People, runs: list[Run], order: list[str]) -> tuple[dict[str, A
     return {"agents": found, "levels": levels(game)}, ""
 
 
-def agent_of(people: People, run: Run) -> tuple[dict[str, Any] | None, str]:
+def agent_of(people: People, run: Run, name: str) -> tuple[dict[str, Any] | None, str]:
     """(the newest student of a run's first seed, why there is none)."""
     seed = next(iter(kept(run)), None)
     newest = None if seed is None else people.newest(run, seed)
@@ -46,7 +48,7 @@ def agent_of(people: People, run: Run) -> tuple[dict[str, Any] | None, str]:
     except AgentError as error:
         return None, f"{run.label}: {error}"
     about = f"{method_of(run)}, seed {seed}, {updates} updates"
-    return {"name": run.label, "about": about, "hidden": int(player.agent.hidden), "arrays": arrays}, ""
+    return {"name": name, "about": about, "hidden": int(player.agent.hidden), "arrays": arrays}, ""
 
 
 def arrays_of(game: Game, player: Trained) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from typing import Any
 from maestro.analysis import curves
 from maestro.analysis.figures.source import Run
 from maestro.analysis.report.crossplays import Played
-from maestro.analysis.report.runs import made, status
+from maestro.analysis.report.numbers import both, count, signed, sure
+from maestro.analysis.report.runs import made, names, status
 from maestro.analysis.standings import standings
 from maestro.evaluation.comparison import difference
 from maestro.evaluation.opponents import FIRST
@@ -19,23 +20,22 @@ Answer = tuple[str, list[str]]  # the question, and three sentences
 
 def of(played: list[Played], runs: list[Run]) -> Answer:
     """The question that the data can answer, and its answer."""
-    trained = [name for play in played[:1] for name in play.names if name not in play.folder.scripted]
-    if len(trained) > 1:
-        return compared(played[0])
+    ranks = [ranked(play) for play in played[:1]]
+    if ranks and len(ranks[0]) > 1:
+        return compared(played[0], *ranks[0][:2])
     if len(runs) == 1:
         return learned(runs[0])
     return apart(runs) if runs else nothing(played)
 
 
-def signed(value: float) -> str:
-    """A number with its sign."""
-    return f"{value:+.3f}"
+def ranked(play: Played) -> list[dict[str, Any]]:
+    """The standings of those who can have trained the best students: no scripts, no specialists."""
+    rows = standings(play.games)
+    return [row for row in rows if row["method"] in play.methods and row["return"] is not None]
 
 
-def compared(play: Played) -> Answer:
+def compared(play: Played, first: dict[str, Any], second: dict[str, Any]) -> Answer:
     """Which method was best in the round robin, by how much, and how sure that is."""
-    rows = [row for row in standings(play.games) if row["return"] is not None]
-    first, second = rows[0], rows[1]
     where = f"{len(play.cube.levels)} levels ({play.folder.split})"
     best = (
         f"Best in the round robin on {where} is {first['method']}: its mean return against all others is "
@@ -46,31 +46,21 @@ def compared(play: Played) -> Answer:
         f"It is {lead.value:.3f} ahead of the second, {second['method']} "
         f"({sure(lead.low, lead.high, both(*lead.seeds))})."
     )
+    return "Which method has trained the best students?", [best, ahead, counted(play)]
+
+
+def counted(play: Played) -> str:
+    """How many games the comparison is made of, and who has played them."""
     after = f"after {play.updates} updates" if play.updates else "at the end of their training"
-    counted = (
-        f"That is {play.count:,} games of {len(play.names)} players {after}; it says nothing of longer "
-        "training, other levels or other players."
+    scripts = sum(name in play.folder.scripted for name in play.names)
+    others = {"scripted player": scripts, "specialist": len(play.names) - scripts - len(play.methods)}
+    too = " and ".join(count(number, what) for what, number in others.items() if number)
+    more = f", also against {too}" if too else ""
+    who = f"{count(len(play.methods), 'method')} {after}{more}"
+    return (
+        f"That is {play.met:,} games of {who}; it says nothing of longer training, other levels or "
+        "other players."
     )
-    return "Which method has trained the best students?", [best, ahead, counted]
-
-
-def count(seeds: int) -> str:
-    """How many there are."""
-    return f"{seeds} seed" + "s" * (seeds != 1)
-
-
-def both(one: int, other: int) -> str:
-    """How many seeds two methods have."""
-    return f"{count(one)} each" if one == other else f"{one} and {count(other)}"
-
-
-def sure(low: float | None, high: float | None, seeds: str) -> str:
-    """An interval in words, and whether it leaves out zero."""
-    if low is None or high is None or low != low or high != high:
-        return f"without an interval: {seeds}"
-    out = low > 0 or high < 0
-    verdict = "which excludes zero" if out else "which includes zero: it may be chance"
-    return f"95 % interval {signed(low)} to {signed(high)}, {verdict}; {seeds}"
 
 
 def learned(run: Run) -> Answer:
@@ -150,12 +140,12 @@ def lasted(time: float) -> str:
 
 def apart(runs: list[Run]) -> Answer:
     """Several runs that have not met."""
-    names = " ".join(shlex.quote(f"runs/{run.folder.path.resolve().name}") for run in runs)
-    own = [f"{run.label}: {now(run)}" for run in runs[:2]]
+    typed = " ".join(shlex.quote(f"runs/{run.folder.path.resolve().name}") for run in runs)
+    own = [f"{name}: {now(run)}" for name, run in zip(names(runs)[:2], runs, strict=False)]
     more = f" ({len(runs) - 2} more runs are listed below.)" * (len(runs) > 2)
     missing = (
         "Each of them played its own first co-player, which compares nothing; to let them meet: "
-        f"maestro crossplay {names if len(names) < 200 else 'RUNS...'} --out games"
+        f"maestro crossplay {typed if len(typed) < 200 else 'RUNS...'} --out games"
     )
     return "Which of these runs has trained the best student?", [own[0], own[1] + more, missing]
 

@@ -36,7 +36,8 @@ def collect(paths: Sequence[Path], choice: Choice | None = None, reporter: Repor
     found = look(paths, choice.methods, told)
     told.show({"doing": "reading the runs"})
     scenes = Scenes(found.game)
-    entries = [runs.entry(run, scenes, levels_each(found.runs)) for run in found.runs]
+    each, named = levels_each(found.runs), zip(found.runs, runs.names(found.runs), strict=True)
+    entries = [runs.entry(run, name, scenes, each) for run, name in named]
     question, sentences = answer.of(found.played, found.runs)
     shown = {
         **head(paths, choice, found.game),

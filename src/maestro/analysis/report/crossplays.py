@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from maestro.analysis.figures import style
 from maestro.analysis.figures.played import Folder, everyone, opened, summarized
 from maestro.analysis.figures.source import FigureError
@@ -40,6 +42,18 @@ class Played:
     def count(self) -> int:
         """How many games these are."""
         return int(self.games["episodes"].sum())
+
+    @property
+    def methods(self) -> list[str]:
+        """Those who were trained on all levels: no scripts, no specialists."""
+        return [name for name in self.names if name not in self.folder.scripted and "@" not in name]
+
+    @property
+    def met(self) -> int:
+        """The games of these methods against others; those against themselves compare nothing."""
+        a, b = self.games["a"], self.games["b"]
+        own = np.isin(a, self.methods) | np.isin(b, self.methods)
+        return int(self.games["episodes"][own & (a != b)].sum())
 
 
 def read(path: Path, methods: tuple[str, ...]) -> Played:

@@ -24,9 +24,15 @@ from maestro.runs.reporter import Reporter
 TRIES = 4  # games of which one is shown
 LONGEST = 200  # states of a game that nobody minds watching
 DICE = 13
+PLAYED, LEVELS = 0, 1  # folded into its key: games, and levels that are generated for them
 RESULTS = {1: "a", 0: "draw", -1: "b"}
 Named = tuple[str, Any]  # a level, or a player, with what to call it
 Played = tuple[Named, Episode, Any]  # on which level, the game, what the players expected
+
+
+def dice(what: int) -> PRNGKeyArray:
+    """The key of one kind of chance, apart from that of the others."""
+    return jax.random.fold_in(jax.random.key(DICE), what)
 
 
 @partial(jax.jit, static_argnames=("env", "steps"))
@@ -74,7 +80,7 @@ class Recorder:
         self.steps = max(self.steps, *(step_bound(level) for _, level in levels))
         self.played += 1
         name, level = levels[number % len(levels)]
-        key = jax.random.fold_in(jax.random.key(DICE), self.played)
+        key = jax.random.fold_in(dice(PLAYED), self.played)
         found = watch(key, env, jax.device_get(level), a[1], b[1], self.steps)
         return (name, level), *jax.device_get(found)
 

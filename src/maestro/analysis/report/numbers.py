@@ -1,4 +1,4 @@
-"""Plain data for a page: numbers are finite and short, or null."""
+"""Plain data for a page, finite and short, or null; and numbers in its sentences."""
 
 import json
 import math
@@ -48,3 +48,27 @@ def to_json(data: Any) -> str:
         text = json.dumps(finite(data), **form)
     readable = text.encode("utf-8", "replace").decode()  # names of files may hold half characters
     return readable.translate(UNSAFE)
+
+
+def signed(value: float) -> str:
+    """A number with its sign."""
+    return f"{value:+.3f}"
+
+
+def count(number: int, what: str = "seed") -> str:
+    """How many there are."""
+    return f"{number} {what}" + "s" * (number != 1)
+
+
+def both(one: int, other: int) -> str:
+    """How many seeds two methods have."""
+    return f"{count(one)} each" if one == other else f"{one} and {count(other)}"
+
+
+def sure(low: float | None, high: float | None, seeds: str) -> str:
+    """An interval in words, and whether it leaves out zero."""
+    if low is None or high is None or low != low or high != high:
+        return f"without an interval: {seeds}"
+    out = low > 0 or high < 0
+    verdict = "which excludes zero" if out else "which includes zero: it may be chance"
+    return f"95 % interval {signed(low)} to {signed(high)}, {verdict}; {seeds}"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from maestro.analysis.figures.source import Run
+from maestro.analysis.figures.source import Run, method_of
 from maestro.exploiters import Newcomer
 from maestro.games import Game
 from maestro.runs import agent_file, crowd, entrants, milestones, players
@@ -17,22 +17,23 @@ class People:
         self.game, self.runs = game, runs
         self.read: dict[Any, Any] = {}
 
-    def run_of(self, label: str) -> Run | None:
-        """The run of a label: its method's, or the one whose folder has that name."""
-        own = [run for run in self.runs if run.label == label]
+    def runs_of(self, label: str) -> list[Run]:
+        """The runs that a label can mean: those of a folder of that name, then those of the method."""
         named = [run for run in self.runs if run.folder.path.resolve().name == label]
-        return next(iter(own or named), None)
+        return named + [run for run in self.runs if label in (run.label, method_of(run)) and run not in named]
 
     def entrant(self, label: str, seeds: dict[str, Any], updates: int) -> Any:
         """Who took part in games under a label: the first seed's student, or a script; None if unknown."""
         scripted = {player.name.lower(): player for player in self.game.players.values()}
         if not any(seeds.values()):
             return scripted.get(label.lower())
-        run, seed = self.run_of(label), min(map(int, seeds))
-        if run is None:
-            return None
-        path = milestones.path(run.folder, updates, seed) if updates else student(run, seed)
-        return self.load(path, seeds[str(seed)])
+        seed = min(map(int, seeds))
+        files = [
+            milestones.path(run.folder, updates, seed) if updates else student(run, seed)
+            for run in self.runs_of(label)
+        ]
+        fitting = (self.load(path, seeds[str(seed)]) for path in files)
+        return next((player for player in fitting if player is not None), None)
 
     def at(self, run: Run, seed: int, updates: int) -> Any:
         """A student of a run as it was after so many updates; None if it was not kept."""

@@ -22,7 +22,15 @@ POINTS = 60  # of a curve
 MOST = 1000  # members that are listed
 
 
-def entry(run: Run, scenes: Scenes, levels: int) -> dict[str, Any]:
+def names(own: list[Run]) -> list[str]:
+    """What runs are called: by their labels, with their folders where labels repeat, and no two alike."""
+    labels = [run.label for run in own]
+    folders = [f"{method_of(run)} ({run.folder.path.resolve().name})" for run in own]
+    known = [y if labels.count(x) > 1 else x for x, y in zip(labels, folders, strict=True)]
+    return [x if known.count(x) == 1 else f"{x}, {known[: i + 1].count(x)}" for i, x in enumerate(known)]
+
+
+def entry(run: Run, name: str, scenes: Scenes, levels: int) -> dict[str, Any]:
     """All that a page has of a run."""
     updates = made(run)
     try:
@@ -32,6 +40,7 @@ def entry(run: Run, scenes: Scenes, levels: int) -> dict[str, Any]:
         course = None
     return {
         "label": run.label,
+        "name": name,
         "method": method_of(run),
         "folder": run.folder.path.resolve().name,
         "seeds": run.seeds,

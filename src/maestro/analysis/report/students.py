@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from maestro.analysis.figures.source import Run
-from maestro.analysis.report.games import DICE, Recorder
+from maestro.analysis.report.games import LEVELS, Recorder, dice
 from maestro.analysis.report.numbers import short
 from maestro.analysis.report.people import kept
 from maestro.analysis.report.runs import joined
@@ -55,7 +55,7 @@ def spread(everyone: list[Newcomer]) -> list[Newcomer]:
 
 def generated(env: Environment) -> list[tuple[str, Any]]:
     """A few levels, the same for all."""
-    keys = jax.random.split(jax.random.key(DICE), GAMES)
+    keys = jax.random.split(dice(LEVELS), GAMES)
     levels = jax.device_get(jax.jit(jax.vmap(env.sample_level))(keys))
     return [(f"generated level {i + 1}", jax.tree.map(lambda x, i=i: x[i], levels)) for i in range(GAMES)]
 

@@ -119,7 +119,10 @@ def add_grid(draft: Draft, number: int, content: dict[str, Any]) -> None:
 def check_names(draft: Draft) -> None:
     """Every cohort needs a name of its own that can be a folder's, and there must be one."""
     names = [cohort.name for cohort in draft.cohorts]
+    scripted = {name for key, player in draft.game.players.items() for name in (key, player.name)}
     for name in dict.fromkeys(names):
+        if name in scripted:
+            draft.problems.append(f"cohort {name}: a scripted player is called so; give it another: name")
         if not NAME.fullmatch(name):
             draft.problems.append(f"cohort {shown(name)}: cannot be a folder's name; give it another: name")
         if names.count(name) > 1:

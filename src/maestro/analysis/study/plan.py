@@ -23,6 +23,7 @@ from maestro.games import Game
 from maestro.settings import SettingsError, nearest, shown
 
 ALL = "all"  # figures
+OF_RUNS = ("emergent", "gallery", "pairs", "hyperparameters")  # figures that need no more than training
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,21 @@ def read(content: dict[str, Any], game: Game, own: Own | None = None) -> Study:
     check_names(draft)
     entries.known_names("figures", top.figures, [ALL, *figures.KINDS], problems)
     study = Study(game, top, tuple(draft.cohorts), crossplays_of(content, draft), **tables_of(content, draft))
+    check_figures(study, problems)
     if study.exploit is not None and not study.exploit.cohorts and not study.crossplays:
         problems.append("exploit.cohorts: is missing, and there is no [[crossplay]] to find the best by")
     if problems:
         raise SettingsError(list(dict.fromkeys(problems)))
     return study
+
+
+def check_figures(study: Study, problems: list[str]) -> None:
+    """Figures of what the study does not make would be missed only at its end."""
+    for name in study.top.figures:
+        if name == "landscape" and study.landscape is None:
+            problems.append("figures: landscape is made of landscapes, and there is no [landscape]")
+        elif name in figures.KINDS and name not in (*OF_RUNS, "landscape") and not study.crossplays:
+            problems.append(f"figures: {name} is made of a cross-play, and there is no [[crossplay]]")
 
 
 def top_of(content: dict[str, Any], problems: list[str]) -> Top:

@@ -34,6 +34,9 @@
   maestro.nearest = (xs, x) =>
     xs.reduce((best, value, i) => (Math.abs(value - x) < Math.abs(xs[best] - x) ? i : best), 0);
 
+  // The place of the x nearest to one; none where that lies before the first or after the last.
+  maestro.within = (xs, x) => (x < xs[0] || x > xs[xs.length - 1] ? null : maestro.nearest(xs, x));
+
   const path = (xs, ys, px, py) => {
     const pen = (i) => (i > 0 && known(ys[i - 1]) ? "L" : "M");
     const point = (y, i) => (known(y) ? `${pen(i)}${px(xs[i]).toFixed(1)} ${py(y).toFixed(1)}` : "");
@@ -75,7 +78,7 @@
     let marked = null;
 
     const markLine = (line, i) => {
-      const at = maestro.nearest(xsOf(line), marked);
+      const at = maestro.within(xsOf(line), marked);
       const seen = !line.faint && known(line.y[at]);
       dots[i].classList.toggle("off", !seen);
       if (!seen) return;

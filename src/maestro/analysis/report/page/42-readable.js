@@ -10,7 +10,7 @@
 
     const pair = (line, x) => {
       const swatch = make("i", { class: "swatch", style: { background: line.color } });
-      const value = make("b", { text: number(line.y[maestro.nearest(line.x || spec.x, x)]) });
+      const value = make("b", { text: number(line.y[maestro.within(line.x || spec.x, x)]) });
       return make("span", { class: "pair" }, swatch, `${line.name} `, value);
     };
     const say = (x) => {

@@ -11,6 +11,8 @@
     return `color-mix(in oklab, var(--member-new) ${Math.round(100 * share)}%, var(--member-old))`;
   };
 
+  const NOTE = "Won: the share of games that the student won, a draw as half.";
+
   const chip = (slot, members) => {
     const style = { background: maestro.slotColor(slot, members) };
     const swatch = make("i", { class: slot === 0 ? "swatch live" : "swatch", style });
@@ -49,7 +51,8 @@
     return make("table", { class: "tight" },
       make("caption", { text: "Co-players at this moment" }),
       make("thead", null, make("tr", null, ["co-player", "chosen", "won", "buffer"].map(head))),
-      make("tbody", null, now.weights.slice(0, now.members + 1).map(row)));
+      make("tbody", null, now.weights.slice(0, now.members + 1).map(row)),
+      make("tfoot", null, make("tr", null, make("td", { class: "muted small", colspan: 4, text: NOTE }))));
   };
 
   // The middle and the range of the scores that the teacher keeps, buffer by buffer.
@@ -79,13 +82,13 @@
   };
 
   // (an element, a function that shows a moment of a seed in it)
-  maestro.served = ({ curriculum, label }, seed) => {
+  maestro.served = ({ curriculum, name }, seed) => {
     const levels = make("ul", { class: "levels", "aria-label": "Levels served at this moment" });
     const side = make("div", { class: "partners" });
     const moving = curriculum.statistics.map((one) => statistic(curriculum, seed, one));
     const charts = make("div", { class: "statistics" }, moving.map((one) => one.box));
     const aside = make("div", { class: "aside" }, side, charts);
-    const about = `Curriculum of ${label}`;
+    const about = `Curriculum of ${name}`;
     const box = make("div", { class: "player", role: "group", "aria-label": about }, levels, aside);
     const show = (moment) => {
       const now = curriculum.moments[moment].seeds[seed];

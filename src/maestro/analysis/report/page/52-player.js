@@ -63,7 +63,7 @@
       if (name === "run") state.moment = undefined;
       maestro.rebuild("curriculum");
     };
-    const whose = maestro.picker("Run", runs.map((one) => one.label), state.run, choose("run"));
+    const whose = maestro.picker("Run", runs.map((one) => one.name), state.run, choose("run"));
     const which = maestro.picker("Seed", run.seeds.map(String), state.seed, choose("seed"));
     const steps = [step(-1, "◀", "One moment back"), slider, step(1, "▶", "One moment on")];
     section.append(

@@ -8,13 +8,13 @@
   const grown = (run) => run.curriculum && run.members && run.members.some((seed) => seed.length);
   const populated = (data) => data.runs.filter(grown);
 
-  // From each kept moment to the next one, what was known of a member then.
-  const spans = (run, seed, { slot, joined }, end) => {
+  // Up to each kept moment from the one before: what was known of a member then came of games in between.
+  const spans = (run, seed, { slot, joined }) => {
     const { moments } = run.curriculum;
     const span = ({ updates, seeds }, m) => ({
       slot, joined, updates,
-      from: Math.max(joined, updates),
-      to: m + 1 < moments.length ? moments[m + 1].updates : end,
+      from: Math.max(joined, m ? moments[m - 1].updates : 0),
+      to: updates,
       rate: seeds[seed].win_rate[slot],
       weight: seeds[seed].weights[slot],
     });
@@ -23,7 +23,7 @@
 
   const told = ({ slot, joined, updates, rate, weight }) =>
     `member ${slot}, joined at update ${number(joined)}; at update ${number(updates)} the student ` +
-    `wins ${percent(rate)} of its games against it and meets it with a chance of ${percent(weight)}`;
+    `wins ${percent(rate)} of its games against it (a draw as half) and meets it with a chance of ${percent(weight)}`;
 
   const part = (span, { px, top, tall, say }) => {
     const [from, wide] = [px(span.from), Math.max(1, px(span.to) - px(span.from))];
@@ -36,7 +36,7 @@
     return svg("g", { on: { pointerenter: () => say(told(span)) } }, rect, text);
   };
 
-  // A strip for each member, from its joining to the end; its colors are win rates at the kept moments.
+  // A strip for each member, from its joining to the end; each part has the color of the win rate at its end.
   const strips = (run, seed, say) => {
     const members = run.members[seed];
     const { moments } = run.curriculum;
@@ -54,7 +54,7 @@
       return svg("g", null,
         svg("text", { ...name, text: `member ${member.slot}` }),
         svg("rect", { class: "strip", x: from, y: top, width: px(end) - from, height: tall }),
-        spans(run, seed, member, end).map((span) => part(span, { px, top, tall, say })));
+        spans(run, seed, member).map((span) => part(span, { px, top, tall, say })));
     };
     const label = `${members.length} members by the update at which they joined, also in the table below`;
     const paint = (text) => (text.style.fill = maestro.legible(getComputedStyle(text.previousSibling).fill));
@@ -89,7 +89,7 @@
     const rates = (slot) => moments.map((moment) => percent(moment.seeds[seed].win_rate[slot]));
     const rows = run.members[seed].map(({ slot, joined }) => [`member ${slot}`, joined, ...rates(slot)]);
     const columns = ["member", "joined", ...moments.map((moment) => `at ${number(moment.updates)}`)];
-    const table = maestro.table({ title: "Games won by the student against each member", columns, rows });
+    const table = maestro.table({ title: "Games won by the student against each member, a draw as half", columns, rows });
     return make("details", null, make("summary", { text: "The same as a table" }), table);
   };
 
@@ -102,11 +102,11 @@
     const words = make("output", { class: "reading muted", text: "Point at a strip for its numbers." });
     section.append(
       make("div", { class: "controls" },
-        maestro.picker("Run", runs.map(({ label }) => label), state.run, choose("run")),
+        maestro.picker("Run", runs.map(({ name }) => name), state.run, choose("run")),
         maestro.picker("Seed", run.seeds.map(String), state.seed, choose("seed"))),
       make("h3", { text: "When members joined, and how often the student beats them" }),
       strips(run, state.seed, (text) => (words.textContent = text)), words,
-      maestro.legend("one-hue", ["0 %", "100 % of games won; plain: not known yet"]),
+      maestro.legend("one-hue", ["0 %", "100 % of games won, a draw as half; plain: not known"]),
       make("h3", { text: "How likely each is chosen" }),
       weights(run, state.seed), numbers(run, state.seed));
   };
@@ -116,9 +116,10 @@
     title: "Population",
     lead:
       "Frozen earlier selves of the student join the population as its co-players. " +
-      "Each strip is one of them, from the update at which it joined.",
+      "Each strip is one of them, from the update at which it joined; " +
+      "a part of it ends where the win rate that it shows was noted.",
     has: (data) => populated(data).length > 0,
-    uses: (data) => populated(data).map((run) => [run.label, run.members, run.updates, run.curriculum]),
+    uses: (data) => populated(data).map((run) => [run.name, run.members, run.updates, run.curriculum]),
     build,
   });
 })();

@@ -9,12 +9,12 @@
   const linesOf = (run, name, look, seeds) => {
     const { x, y } = curveOf(run, name);
     const mean = x.map((_, k) => maestro.mean(y.map((seed) => seed[k])));
-    const one = (values, faint) => ({ name: run.label, x, y: values, ...look, faint });
+    const one = (values, faint) => ({ name: run.name, x, y: values, ...look, faint });
     return [...(seeds && y.length > 1 ? y.map((seed) => one(seed, true)) : []), one(mean, false)];
   };
 
   const panel = (name, runs, looks, hidden) => {
-    const shown = runs.filter((run) => curveOf(run, name) && !hidden.has(run.label));
+    const shown = runs.filter((run) => curveOf(run, name) && !hidden.has(run.name));
     const lines = shown.flatMap((run) => linesOf(run, name, looks.get(run), shown.length <= FEW));
     const { about } = curveOf(runs.find((run) => curveOf(run, name)), name);
     const chart = lines.length
@@ -26,16 +26,16 @@
 
   const toggle = (run, look, hidden, draw) => {
     const press = () => {
-      if (!hidden.delete(run.label)) hidden.add(run.label);
-      button.setAttribute("aria-pressed", String(!hidden.has(run.label)));
+      if (!hidden.delete(run.name)) hidden.add(run.name);
+      button.setAttribute("aria-pressed", String(!hidden.has(run.name)));
       draw();
     };
     const stroke = { "stroke-width": 2.5, "stroke-dasharray": look.dash, style: { stroke: look.color } };
     const line = svg("line", { x1: 0, x2: 22, y1: 4, y2: 4, ...stroke });
     const sample = svg("svg", { width: 22, height: 8, "aria-hidden": "true" }, line);
-    const button = maestro.button("", press, { class: "toggle", "data-key": `run ${run.label}` });
-    button.setAttribute("aria-pressed", String(!hidden.has(run.label)));
-    button.append(sample, make("span", { text: run.label }));
+    const button = maestro.button("", press, { class: "toggle", "data-key": `run ${run.name}` });
+    button.setAttribute("aria-pressed", String(!hidden.has(run.name)));
+    button.append(sample, make("span", { text: run.name }));
     return button;
   };
 
@@ -61,7 +61,7 @@
       "By update. Thick lines are means over seeds; thin ones seeds, where at most four runs are shown. " +
       "The buttons hide and show runs.",
     has: (data) => drawable(data).length > 0,
-    uses: (data) => drawable(data).map(({ label, method, curves }) => [label, method, curves]),
+    uses: (data) => drawable(data).map(({ name, method, curves }) => [name, method, curves]),
     build,
   });
 })();
