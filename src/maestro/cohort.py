@@ -80,6 +80,25 @@ def replay_decision(
     return ready & (jax.random.uniform(key) < teacher.config.replay_rate) if tosses else ready
 
 
+def keys_of(cohort: Cohort) -> Key[Array, "S 2"]:
+    """Each seed's keys for this cycle: to draw co-players, and for all else."""
+    return jax.vmap(lambda k: jax.random.split(jax.random.fold_in(k, cohort.cycles)))(cohort.seeds.key)
+
+
+def plans(experiment: Experiment) -> list[Plan]:
+    """The kinds of cycles: those that train come first."""
+    training = train.training_plan(experiment)
+    return [training, EXPLORE] if training.replay else [training]
+
+
+def trains(experiment: Experiment, cohort: Cohort, keys: Key[Array, "S 2"]) -> Bool[Array, ""]:
+    """Whether the student learns in this cycle."""
+    if not train.training_plan(experiment).replay:
+        return jnp.bool_(True)
+    coin = jax.random.fold_in(cohort.key, cohort.cycles)
+    return replay_decision(coin, experiment, cohort.seeds, keys[:, 0])
+
+
 Carry = tuple[TrainState, Exploiters | None]  # what a cycle changes
 
 
@@ -87,7 +106,7 @@ def train_step(
     experiment: Experiment, cohort: Cohort, goes_on: Bool[Array, ""] | bool = True
 ) -> tuple[Cohort, Metrics]:
     """One cycle of every seed; nothing happens if it does not go on, or once all updates are made."""
-    keys = jax.vmap(lambda k: jax.random.split(jax.random.fold_in(k, cohort.cycles)))(cohort.seeds.key)
+    keys = keys_of(cohort)
 
     def cycle(plan: Plan, carry: Carry) -> tuple[Carry, Metrics]:
         def one(state: TrainState, key: Key[Array, "2"]) -> tuple[TrainState, Metrics]:
@@ -106,21 +125,18 @@ def train_step(
         seeds, known, exploited = exploiters.step(experiment, keys[:, 1], carry[0], carry[1])
         return (seeds, known), idle(carry)[1].replace(exploiter=exploited)
 
-    plans, trains = [train.training_plan(experiment)], jnp.bool_(True)
-    if plans[0].replay:
-        plans.append(EXPLORE)
-        coin = jax.random.fold_in(cohort.key, cohort.cycles)
-        trains = replay_decision(coin, experiment, cohort.seeds, keys[:, 0])
+    learns = trains(experiment, cohort, keys)
     goes_on = goes_on & (cohort.updates < experiment.schedule.total_updates)
-    which = jnp.where(goes_on, jnp.where(trains, 1, 2), 0)
-    cycles = [jax.jit(partial(cycle, plan), inline=True) for plan in plans]  # so that each is traced once
+    which = jnp.where(goes_on, jnp.where(learns, 1, 2), 0)
+    # Each is traced but once.
+    cycles = [jax.jit(partial(cycle, plan), inline=True) for plan in plans(experiment)]
     branches: list[Callable[..., Any]] = [idle, *cycles]
     if cohort.exploiters is not None:
         waits = exploiters.due(experiment, cohort.exploiters, cohort.updates)
-        which, trains = jnp.where(goes_on & waits, len(branches), which), trains & ~waits
+        which, learns = jnp.where(goes_on & waits, len(branches), which), learns & ~waits
         branches.append(exploit)
     (seeds, known), metrics = jax.lax.switch(which, branches, (cohort.seeds, cohort.exploiters))
-    updates, rounds = cohort.updates + (goes_on & trains), cohort.cycles + goes_on
+    updates, rounds = cohort.updates + (goes_on & learns), cohort.cycles + goes_on
     return Cohort(seeds, cohort.key, updates, rounds, known), metrics
 
 

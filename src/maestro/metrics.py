@@ -85,24 +85,17 @@ def means_where(mask: Bool[Array, "*s"], values: dict[str, Array]) -> dict[str, 
     return dict(zip(values, found, strict=True))
 
 
-def of_cycle(
-    experiment: Any,
-    before: Any,
-    after: Any,
-    task: Task,
-    trajectory: Trajectory,
-    played: Played,
-    losses: Losses,
+def of_games(
+    experiment: Any, known: Curriculum, told: Curriculum, task: Task, trajectory: Trajectory, played: Played
 ) -> Metrics:
-    """Everything that is logged of one cycle; `before` and `after` are the seed's states."""
+    """What is logged of one cycle's games; `known` was there before, and has been `told` of them."""
     seat = trajectory.columns(jnp.arange(trajectory.num_envs))
-    known, told = before.curriculum, after.curriculum
     weights = curriculum.weights(experiment.teacher, known)
     games = per_episode(seat)
     return Metrics(
         active=jnp.bool_(True),
         trained=jnp.bool_(experiment.teacher.learns_from_new or task.replayed > 0),
-        losses=losses,
+        losses=no_losses(),
         **means_where(seat.done, games),
         episodes=jnp.sum(seat.done),
         replayed=served(experiment, task, seat, played, games, True),
@@ -116,10 +109,15 @@ def of_cycle(
         chosen_ago=chosen_ago(known),
         win_rate=jnp.where(told.population.games > 0, population.win_rate(told.population), jnp.nan),
         members=told.population.size,
-        skipped=after.learner.skipped,
+        skipped=jnp.int32(0),
         exploiter=None,
         **buffer_metrics(known, told, task),
     )
+
+
+def of_update(measured: Metrics, members: Array, skipped: Array, losses: Losses) -> Metrics:
+    """What is logged of a cycle, with what may have changed since its games."""
+    return measured.replace(members=members, skipped=skipped, losses=losses)
 
 
 def per_episode(seat: Trajectory) -> dict[str, Array]:

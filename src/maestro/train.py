@@ -69,30 +69,97 @@ def training_plan(experiment: Experiment) -> Plan:
     return Plan(new=experiment.schedule.kind == "parallel", replay=True, learns=True)
 
 
+class Collected(PyTreeNode):
+    """What was to be played, and how it went."""
+
+    task: Task
+    trajectory: Trajectory
+
+
+class Judged(PyTreeNode):
+    """What a trajectory has shown."""
+
+    teacher: Curriculum  # that has been told of it
+    returns: Normalizer | None
+    advantage: Leaf  # [T, E], in the critic's units
+    measured: Metrics  # all but what an update changes
+
+
 def cycle(
     key: PRNGKeyArray, experiment: Experiment, plan: Plan, state: TrainState, coplayer: Array, updates: Array
 ) -> tuple[TrainState, Metrics]:
     """The body of Algorithm 1's loop, once the co-player pi' and the replay decision are drawn."""
-    ask_key, play_key, learn_key = jax.random.split(key, 3)
-    teacher, student, losses = state.curriculum, state.learner, metrics.no_losses()
-    # theta ~ Lambda(pi'), or theta ~ Theta
-    task = curriculum.ask(ask_key, experiment.teacher, teacher, coplayer, plan.new, plan.replay)
-    # Collect pi's trajectory tau using (theta, pi')
-    trajectory = play(play_key, experiment, state, task)
-    returns = normalizer.observe(state.normalizer, trajectory, experiment.ppo.gamma)
-    scale = normalizer.scale(returns)
-    learned = normalizer.normalized(trajectory, scale)
-    advantage = regret.generalized_advantage(learned, experiment.ppo.gamma, experiment.ppo.gae_lambda)
+    # theta ~ Lambda(pi'), or theta ~ Theta; collect pi's trajectory tau using (theta, pi')
+    task = ask(key, experiment, plan, state, coplayer)
+    collected = Collected(task, play(purposes(key)[1], experiment, state, task))
     # Compute the regret score S, and update Lambda(pi') with theta using S
-    scored = normalizer.in_units(experiment.teacher.config.score_units, trajectory, advantage, scale)
-    teacher, played = remember(experiment, state, task, *scored)
+    judged = judge(experiment, state, collected)
+    # Update pi with rewards R(tau)
+    learned = improve(key, experiment, plan, state, collected, judged)
+    # B <- B + frozen pi, with an empty Lambda, when it is due
+    return conclude(experiment, plan, state, judged, learned, updates)
+
+
+def purposes(key: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray, PRNGKeyArray]:
+    """A cycle's keys: to ask for levels, to play, and to learn."""
+    ask_key, play_key, learn_key = jax.random.split(key, 3)
+    return ask_key, play_key, learn_key
+
+
+def ask(key: PRNGKeyArray, experiment: Experiment, plan: Plan, state: TrainState, coplayer: Array) -> Task:
+    """Levels to play against the co-player."""
+    ask_key, *_ = purposes(key)
+    return curriculum.ask(ask_key, experiment.teacher, state.curriculum, coplayer, plan.new, plan.replay)
+
+
+def judge(experiment: Experiment, state: TrainState, collected: Collected) -> Judged:
+    """Advantages, scores, and the teacher that knows them."""
+    trajectory, config = collected.trajectory, experiment.ppo
+    returns = normalizer.observe(state.normalizer, trajectory, config.gamma)
+    learned = as_learned(trajectory, returns)
+    advantage = regret.generalized_advantage(learned, config.gamma, config.gae_lambda)
+    units, scale = experiment.teacher.config.score_units, normalizer.scale(returns)
+    scored = normalizer.in_units(units, trajectory, advantage, scale)
+    teacher, played = remember(experiment, state, collected.task, *scored)
+    measured = metrics.of_games(experiment, state.curriculum, teacher, collected.task, trajectory, played)
+    return Judged(teacher, returns, advantage, measured)
+
+
+def as_learned(trajectory: Trajectory, returns: Normalizer | None) -> Trajectory:
+    """The trajectory with the rewards that the critic knows."""
+    return normalizer.normalized(trajectory, normalizer.scale(returns))
+
+
+def improve(
+    key: PRNGKeyArray,
+    experiment: Experiment,
+    plan: Plan,
+    state: TrainState,
+    collected: Collected,
+    judged: Judged,
+) -> tuple[Learner, Losses]:
+    """The student after an update, if the plan has one."""
+    if not plan.learns:
+        return state.learner, metrics.no_losses()
+    *_, learn_key = purposes(key)
+    trajectory = as_learned(collected.trajectory, judged.returns)
+    return learn(learn_key, experiment, state, collected.task, trajectory, judged.advantage)
+
+
+def conclude(
+    experiment: Experiment,
+    plan: Plan,
+    state: TrainState,
+    judged: Judged,
+    learned: tuple[Learner, Losses],
+    updates: Array,
+) -> tuple[TrainState, Metrics]:
+    """The state after a cycle, with all who join, and what is logged of it."""
+    (student, losses), teacher = learned, judged.teacher
     if plan.learns:
-        # Update pi with rewards R(tau)
-        student, losses = learn(learn_key, experiment, state, task, learned, advantage)
-        # B <- B + frozen pi, with an empty Lambda, when it is due
         teacher = curriculum.follow(teacher, student.params, joins(experiment.schedule, updates + 1))
-    after = TrainState(student, teacher, state.key, returns)
-    return after, metrics.of_cycle(experiment, state, after, task, trajectory, played, losses)
+    after = TrainState(student, teacher, state.key, judged.returns)
+    return after, metrics.of_update(judged.measured, teacher.population.size, student.skipped, losses)
 
 
 def play(key: PRNGKeyArray, experiment: Experiment, state: TrainState, task: Task) -> Trajectory:

@@ -28,7 +28,7 @@ from maestro.cohort import Cohort
 from maestro.config import RunConfig
 from maestro.curriculum import Method
 from maestro.games import Game
-from maestro.runs import agent_file, beginning, build, cost, lock, sessions, summary
+from maestro.runs import agent_file, beginning, build, cost, lock, pieces, sessions, summary
 from maestro.runs import folder as run_folder
 from maestro.runs.beginning import Beginning
 from maestro.runs.crew import STANDS, Gone
@@ -99,6 +99,7 @@ def dry_run(job: Job) -> None:
     """Print what a run would be, and refuse what cannot fit."""
     experiment = build.experiment(job.game, job.config, job.method)
     build.lstm_form(experiment, job.layout)
+    pieces.form(experiment, job.layout)
     need, have = cost.memory(job.config, experiment, job.layout), device_memory()
     say(toml.to_toml(job.config))
     say(f"# parameters of one agent: {build.parameter_count(experiment):,}")
@@ -122,7 +123,7 @@ def launch(
     use_cache()
     job = replace(job, page=job.page and end is None)
     experiment = build.experiment(job.game, job.config, job.method)
-    form = build.lstm_form(experiment, job.layout)
+    form, _ = build.lstm_form(experiment, job.layout), pieces.form(experiment, job.layout)
     if new and (need := cost.memory(job.config, experiment, job.layout)) > (have := device_memory()):
         raise too_large(need, have)
     wandb = import_wandb() if job.wandb else None
@@ -182,7 +183,8 @@ def work(
             brief(job.crew, job)
         place = Place(job.layout, job.crew)
         trainer = Trainer(folder, job.game, config, experiment, progress, signals, place)
-        now = sessions.this_one(device, form.name if form else "", str(job.layout or ONE))
+        chunk, layout = pieces.form(experiment, job.layout), str(job.layout or ONE)
+        now = sessions.this_one(device, form.name if form else "", layout, chunk)
         changed = run_folder.begin_session(folder, config, now, job.origin)
         if changed:
             progress.say(f"{changed}: what is trained from here on is not what it would have been before")

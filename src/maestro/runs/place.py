@@ -13,7 +13,7 @@ from jax.experimental import multihost_utils
 
 from maestro import cohort, sharding
 from maestro.cohort import Cohort
-from maestro.runs import checkpoint, programs
+from maestro.runs import checkpoint, making, pieces, programs
 from maestro.runs.first import First
 from maestro.runs.other import Other
 from maestro.runs.signals import FOR_EVER, Signals
@@ -73,6 +73,8 @@ class Place:
 
 def compiled(layout: Layout | None, experiment: Experiment, state: Cohort) -> Any:
     """The program of a chunk."""
+    if pieces.form(experiment, layout) == "pieces":
+        return making.compiled(programs.folder(), experiment, state)
     steps = partial(cohort.train_steps, experiment, cohort.LENGTH)
     if layout is None and (folder := programs.folder()) is not None:
         with suppress(programs.Foreign):

@@ -128,21 +128,27 @@ def compiled(folder: Path, what: Any, function: Callable[..., Any], cohort: Any,
     """`function` of something, compiled for a cohort and limits; traced only if it is not kept already."""
     leaves, structure = jax.tree.flatten(cohort)
 
-    def path() -> Path:
-        return folder / f"{name_of(what, (cohort, limits))}.program"
-
     def flat(limits: Any, leaves: Any) -> Any:
         after, metrics = function(jax.tree.unflatten(structure, leaves), *limits)
         return jax.tree.leaves(after), metrics
 
     def program() -> Any:
-        found = read(path())
-        if found is None:
-            found = exported(flat, limits, leaves)
-            write(path(), found)  # its name now: kernels may be known only since it was traced
-        return jax.jit(found.call).lower(limits, leaves).compile()
+        return lowered(folder, (what, (cohort, limits)), flat, limits, leaves).compile()
 
     return Chunk(sharding.at_ease(program), structure)
+
+
+def lowered(folder: Path, known: tuple[Any, Any], function: Callable[..., Any], *arguments: Any) -> Any:
+    """A function, ready to be compiled, by what `name_of` takes; traced only if it is not kept already."""
+
+    def path() -> Path:
+        return folder / f"{name_of(*known)}.program"
+
+    found = read(path())
+    if found is None:
+        found = exported(function, *arguments)
+        write(path(), found)  # its name now: kernels may be known only since it was traced
+    return jax.jit(found.call).lower(*arguments)
 
 
 def exported(

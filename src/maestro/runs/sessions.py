@@ -11,13 +11,13 @@ from typing import Any
 
 import maestro
 
-OF_ONE = ("lstm", "layout")  # what is noted of each session, and not of the run
+OF_ONE = ("lstm", "layout", "chunk")  # what is noted of each session, and not of the run
 # Those that decide what a run computes.
 PACKAGES = ("jax", "jaxlib", "flax", "optax", "numpy", "safetensors")
 
 
-def this_one(device: str, form: str = "", layout: str = "") -> dict[str, Any]:
-    """Versions, device, form of the network's recursion, devices along seeds x environments, and commit."""
+def this_one(device: str, form: str = "", layout: str = "", chunk: str = "") -> dict[str, Any]:
+    """Versions, device, forms of the network's recursion and of chunks, seeds x environments, and commit."""
     versions = {"maestro": maestro.__version__, **{name: metadata.version(name) for name in PACKAGES}}
     return {
         "versions": versions,
@@ -25,6 +25,7 @@ def this_one(device: str, form: str = "", layout: str = "") -> dict[str, Any]:
         "device": device,
         **({"lstm": form} if form else {}),
         **({"layout": layout} if layout else {}),
+        **({"chunk": chunk} if chunk else {}),
         "commit": commit(),
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -59,5 +60,5 @@ def decisive(session: dict[str, Any]) -> dict[str, Any]:
     """What decides, besides the settings, what a session computes; unknown facts are left out."""
     known = session.get("versions")
     facts = dict(known) if isinstance(known, dict) else {}
-    facts |= {name: session.get(name) for name in ("device", "lstm", "layout", "commit")}
+    facts |= {name: session.get(name) for name in ("device", "lstm", "layout", "chunk", "commit")}
     return {name: value for name, value in facts.items() if isinstance(value, str)}

@@ -1,0 +1,128 @@
+"""A cycle in pieces: one program after another, where `cohort.train_step` is one program.
+
+A compiler works on all of them at the same time, so that a run begins sooner. Cycles that train and cycles
+that only try new levels play in the same program: where the former have twice as many environments, the
+latter play everything twice, and half of it is left out.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool
+
+from maestro import cohort, train
+from maestro.cohort import Cohort
+from maestro.curriculum import Task
+from maestro.metrics import Metrics
+from maestro.rollout import STEP_FIELDS, Trajectory
+from maestro.train import Collected, Experiment, Judged, Plan, TrainState
+
+Piece = Callable[..., Any]  # of a cohort, and of what the pieces before it have given
+Told = tuple[Cohort, Array, Metrics]  # the cohort after a cycle, whether it learns in the next, and metrics
+
+
+def of_cycle(experiment: Experiment, plan: Plan) -> dict[str, Piece]:
+    """The pieces of a cycle by name, in order; the last gives what is `Told`."""
+    known: list[Any] = [ask, judge, improve, conclude] if plan.learns else [explore, explored]
+    first, *others = [(piece.__name__, partial(piece, experiment, plan)) for piece in known]
+    return dict([first, ("play", partial(play, experiment)), *others])
+
+
+def decide(experiment: Experiment, known: Cohort) -> Bool[Array, ""]:
+    """Whether the student learns in this cycle."""
+    return cohort.trains(experiment, known, cohort.keys_of(known))
+
+
+def ask(experiment: Experiment, plan: Plan, known: Cohort) -> Task:
+    """What every seed is to play, against the co-player that it draws."""
+
+    def one(state: TrainState, keys: Array) -> Task:
+        coplayer = cohort.draw_coplayers(keys[0], experiment, state, plan)
+        return train.ask(keys[1], experiment, plan, state, coplayer)
+
+    return jax.vmap(one)(known.seeds, cohort.keys_of(known))
+
+
+def play(experiment: Experiment, known: Cohort, task: Task) -> Trajectory:
+    """`train.play` of every seed."""
+
+    def one(state: TrainState, keys: Array, task: Task) -> Trajectory:
+        return train.play(train.purposes(keys[1])[1], experiment, state, task)
+
+    return jax.vmap(one)(known.seeds, cohort.keys_of(known), task)
+
+
+def judge(experiment: Experiment, plan: Plan, known: Cohort, task: Task, trajectory: Trajectory) -> Judged:
+    """`train.judge` of every seed; the members' parameters, which stay as they are, are left out."""
+    judged = jax.vmap(partial(train.judge, experiment))(known.seeds, Collected(task, trajectory))
+    return judged.replace(teacher=with_members(judged.teacher, None))
+
+
+def improve(
+    experiment: Experiment, plan: Plan, known: Cohort, task: Task, trajectory: Trajectory, judged: Judged
+) -> Any:
+    """`train.improve` of every seed."""
+
+    def one(keys: Array, state: TrainState, collected: Collected, judged: Judged) -> Any:
+        return train.improve(keys[1], experiment, plan, state, collected, judged)
+
+    return jax.vmap(one)(cohort.keys_of(known), known.seeds, Collected(task, trajectory), judged)
+
+
+def conclude(
+    experiment: Experiment, plan: Plan, known: Cohort, task: Task, _: Trajectory, judged: Judged, learned: Any
+) -> Told:
+    """`train.conclude` of every seed, and what it decides for the next cycle."""
+    members = known.seeds.curriculum.population.params
+    judged = judged.replace(teacher=with_members(judged.teacher, members))
+    one = partial(train.conclude, experiment, plan, updates=known.updates)
+    seeds, metrics = jax.vmap(one)(known.seeds, judged, learned)
+    updates, cycles = known.updates + plan.learns, known.cycles + 1
+    after = known.replace(seeds=seeds, updates=updates, cycles=cycles)
+    return after, decide(experiment, after), metrics
+
+
+def explore(experiment: Experiment, plan: Plan, known: Cohort) -> Task:
+    """New levels, in a task of the shapes of one that trains if its co-players are drawn alike."""
+    task = ask(experiment, plan, known)
+    like = jax.eval_shape(partial(ask, experiment, train.training_plan(experiment)), known)
+    if task.coplayer.shape != like.coplayer.shape:
+        return task
+
+    def wide(x: Array, like: Any) -> Array:  # the last of a queue is played to the end
+        entry, env = (jnp.arange(size) for size in like.shape[1:3])
+        return x[:, jnp.minimum(entry, x.shape[1] - 1)][:, :, env % x.shape[2]]
+
+    levels = jax.tree.map(wide, task.levels, like.levels)
+    return task.replace(levels=levels, slots=jnp.zeros(like.slots.shape, like.slots.dtype))
+
+
+def explored(experiment: Experiment, plan: Plan, known: Cohort, task: Task, trajectory: Trajectory) -> Told:
+    """All that follows the games of a cycle in which nobody learns."""
+    like = jax.eval_shape(partial(ask, experiment, plan), known)
+    own = narrow(experiment, like, task, trajectory)
+    judged = judge(experiment, plan, known, *own)
+    learned = improve(experiment, plan, known, *own, judged)
+    return conclude(experiment, plan, known, *own, judged, learned)
+
+
+def narrow(experiment: Experiment, like: Task, task: Task, trajectory: Trajectory) -> tuple[Task, Trajectory]:
+    """A task as it was before `explore` made it wider, and how that much of it went."""
+    queue, workers = jax.tree.leaves(like.levels)[0].shape[1:3]
+
+    def columns(x: Array) -> Array:
+        split = x.reshape(*x.shape[:2], train.seats(experiment), -1, *x.shape[3:])
+        return split[:, :, :, :workers].reshape(*x.shape[:2], -1, *x.shape[3:])
+
+    steps = jax.tree.map(columns, {name: getattr(trajectory, name) for name in STEP_FIELDS})
+    first = jax.tree.map(lambda x: x[:, :workers], trajectory.first_level)
+    levels = jax.tree.map(lambda x: x[:, :queue, :workers], task.levels)
+    return task.replace(levels=levels, slots=None), trajectory.replace(first_level=first, **steps)
+
+
+def with_members(teacher: Any, params: Any) -> Any:
+    """The teacher with other parameters of the members, or with none."""
+    return teacher.replace(population=teacher.population.replace(params=params))
