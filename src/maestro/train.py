@@ -116,18 +116,13 @@ def judge(experiment: Experiment, state: TrainState, collected: Collected) -> Ju
     """Advantages, scores, and the teacher that knows them."""
     trajectory, config = collected.trajectory, experiment.ppo
     returns = normalizer.observe(state.normalizer, trajectory, config.gamma)
-    learned = as_learned(trajectory, returns)
+    scale = normalizer.scale(returns)
+    learned = normalizer.normalized(trajectory, scale)
     advantage = regret.generalized_advantage(learned, config.gamma, config.gae_lambda)
-    units, scale = experiment.teacher.config.score_units, normalizer.scale(returns)
-    scored = normalizer.in_units(units, trajectory, advantage, scale)
+    scored = normalizer.in_units(experiment.teacher.config.score_units, trajectory, advantage, scale)
     teacher, played = remember(experiment, state, collected.task, *scored)
     measured = metrics.of_games(experiment, state.curriculum, teacher, collected.task, trajectory, played)
     return Judged(teacher, returns, advantage, measured)
-
-
-def as_learned(trajectory: Trajectory, returns: Normalizer | None) -> Trajectory:
-    """The trajectory with the rewards that the critic knows."""
-    return normalizer.normalized(trajectory, normalizer.scale(returns))
 
 
 def improve(
@@ -142,8 +137,7 @@ def improve(
     if not plan.learns:
         return state.learner, metrics.no_losses()
     *_, learn_key = purposes(key)
-    trajectory = as_learned(collected.trajectory, judged.returns)
-    return learn(learn_key, experiment, state, collected.task, trajectory, judged.advantage)
+    return learn(learn_key, experiment, state, collected.task, collected.trajectory, judged.advantage)
 
 
 def conclude(

@@ -78,13 +78,13 @@ class Pieces:
         return max(every, key=lambda m: m.temp_size_in_bytes + m.argument_size_in_bytes, default=None)
 
 
-def raw(known: Cohort) -> Cohort:
-    """A cohort whose keys are numbers: with others JAX calls a program slowly."""
+def raw(known: Any) -> Any:
+    """A cohort, or some tree, whose keys are numbers: with others JAX calls a program slowly."""
     return jax.tree.map(lambda x: jax.random.key_data(x) if is_key(x) else x, known)
 
 
-def whole(like: Cohort, leaves: Any) -> Cohort:
-    """A cohort, from the arrays of `raw`."""
+def whole(like: Any, leaves: Any) -> Any:
+    """It again, from the arrays of `raw`."""
 
     def leaf(like: Any, x: Any) -> Any:
         return jax.random.wrap_key_data(x, impl=kind(like)) if is_key(like) else x
