@@ -181,6 +181,8 @@ class RunConfig:
     """The first seed; the others follow."""
     level: str = ""
     """Train on this one level (a name or a file) instead of generated ones: a specialist."""
+    effort: Literal["full", "quick"] = "full"
+    """XLA's effort on a CPU: `quick` compiles sooner, and rounds differently. A GPU takes no notice."""
     environment: Any = None
     """The game's own settings: its frozen dataclass."""
     agent: Any = None

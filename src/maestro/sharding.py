@@ -101,10 +101,16 @@ def local(x: Any) -> Any:
     return multihost_utils.process_allgather(x, tiled=True)
 
 
-def compiled(layout: Layout | None, function: Callable[..., Any], cohort: Cohort, *limits: Any) -> Any:
-    """`train_steps` compiled for a cohort as `put` has placed it."""
+def compiled(
+    layout: Layout | None,
+    function: Callable[..., Any],
+    cohort: Cohort,
+    *limits: Any,
+    options: dict[str, Any] | None = None,
+) -> Any:
+    """`train_steps` compiled, under XLA's options, for a cohort as `put` has placed it."""
     program = jax.jit(function if layout is None else layout.spread(function))
-    return at_ease(lambda: program.lower(cohort, *limits).compile())
+    return at_ease(lambda: program.lower(cohort, *limits).compile(options))
 
 
 def at_ease(trace: Callable[[], Any]) -> Any:

@@ -30,6 +30,7 @@ class Experiment:
     teacher: Teacher
     ppo: PPOConfig
     schedule: ScheduleConfig
+    effort: str = "full"
 
 
 class TrainState(PyTreeNode):

@@ -57,7 +57,7 @@ class Quick:
     def __init__(self, traced):
         self.traced, self.out_info = traced, traced.out_info
 
-    def compile(self):
+    def compile(self, options=None):
         return self.traced.compile(QUICK)
 
 
@@ -196,8 +196,8 @@ def test_the_environment_decides_otherwise_where_it_can(monkeypatch):
 def test_what_is_asked_for_is_what_is_compiled(asked, monkeypatch):
     made = []
     monkeypatch.setenv(VARIABLE, asked)
-    monkeypatch.setattr(place.making, "compiled", lambda *_: made.append("pieces"))
-    monkeypatch.setattr(place.sharding, "compiled", lambda *_: made.append("whole"))
+    monkeypatch.setattr(place.making, "compiled", lambda *_, **__: made.append("pieces"))
+    monkeypatch.setattr(place.sharding, "compiled", lambda *_, **__: made.append("whole"))
     exp = of()
     place.compiled(None, exp, start(exp, 0, 1))
     assert made == [asked]

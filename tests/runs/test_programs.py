@@ -216,7 +216,7 @@ def test_kernels_of_this_package_are_part_of_a_program_and_of_its_name(tmp_path,
 
 def test_a_run_uses_them(own_cache, monkeypatch):
     asked = []
-    monkeypatch.setattr(programs, "compiled", lambda *arguments: asked.append(arguments[:2]))
+    monkeypatch.setattr(programs, "compiled", lambda *arguments, **_: asked.append(arguments[:2]))
     exp = build.experiment(LASERTAG, LASERTAG.presets["tiny"])
     place.compiled(None, exp, jax.eval_shape(lambda: cohort.init(exp, 0, 1)))
     assert asked == [(own_cache, exp)]

@@ -19,7 +19,7 @@ GAME = Game(
     presets={
         "paper": replace(PAPER, evaluation=replace(PAPER.evaluation, opponents=OPPONENTS)),
         "fast": replace(FAST, evaluation=replace(FAST.evaluation, opponents=OPPONENTS)),
-        "tiny": replace(TINY, environment=LaserTag(5, 7), agent=ConvLSTM(hidden=64)),
+        "tiny": replace(TINY, environment=LaserTag(5, 7), agent=ConvLSTM(hidden=64), effort="quick"),
     },
     players=PLAYERS,
     levels=maps.LEVELS,

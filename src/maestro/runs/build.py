@@ -203,7 +203,7 @@ def experiment(game: Game, config: RunConfig, method: Method | None = None) -> E
         num_levels=getattr(env, "num_levels", None) if level is None else 1,
         edit=getattr(env, "edit", None),
     )
-    return Experiment(env, agent, teacher, config.ppo, config.schedule)
+    return Experiment(env, agent, teacher, config.ppo, config.schedule, config.effort)
 
 
 def fixed_level(game: Game, level: str) -> Level:

@@ -13,7 +13,7 @@ import numpy as np
 
 from maestro import cohort, pieces, sharding
 from maestro.cohort import Cohort
-from maestro.runs import programs
+from maestro.runs import effort, programs
 from maestro.runs.pieces import Pieces, raw, whole
 from maestro.train import Experiment, Plan
 
@@ -25,7 +25,7 @@ class Making:
         self.folder, self.experiment = folder, experiment
         self.like = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), known)
         self.leaves = jax.tree.leaves(jax.eval_shape(raw, self.like))
-        self.crew = ThreadPoolExecutor()
+        self.crew, self.options = ThreadPoolExecutor(), effort.options(experiment.effort)
         self.begun: dict[str, tuple[Future[Any], Any]] = {}
 
     def begin(self, name: str, function: Callable[..., Any], *shapes: Any) -> tuple[Future[Any], Any]:
@@ -34,7 +34,7 @@ class Making:
         if own not in self.begun:
             traced = sharding.at_ease(lambda: self.lowered(name, function, *shapes))
             results = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), traced.out_info)
-            self.begun[own] = self.crew.submit(traced.compile), results
+            self.begun[own] = self.crew.submit(traced.compile, self.options), results
         return self.begun[own]
 
     def lowered(self, name: str, function: Callable[..., Any], *shapes: Any) -> Any:

@@ -13,7 +13,7 @@ from jax.experimental import multihost_utils
 
 from maestro import cohort, sharding
 from maestro.cohort import Cohort
-from maestro.runs import checkpoint, making, pieces, programs
+from maestro.runs import checkpoint, effort, making, pieces, programs
 from maestro.runs.first import First
 from maestro.runs.other import Other
 from maestro.runs.signals import FOR_EVER, Signals
@@ -75,11 +75,12 @@ def compiled(layout: Layout | None, experiment: Experiment, state: Cohort) -> An
     """The program of a chunk."""
     if pieces.form(experiment, layout) == "pieces":
         return making.compiled(programs.folder(), experiment, state)
-    steps = partial(cohort.train_steps, experiment, cohort.LENGTH)
+    steps, options = partial(cohort.train_steps, experiment, cohort.LENGTH), effort.options(experiment.effort)
+    limits = np.int32(0), np.int32(0)
     if layout is None and (folder := programs.folder()) is not None:
         with suppress(programs.Foreign):
-            return programs.compiled(folder, experiment, steps, state, np.int32(0), np.int32(0))
-    return sharding.compiled(layout, steps, state, np.int32(0), np.int32(0))
+            return programs.compiled(folder, experiment, steps, state, *limits, options=options)
+    return sharding.compiled(layout, steps, state, *limits, options=options)
 
 
 def ran(chunk: Any, state: Cohort, until: int, cycles: int) -> tuple[Cohort, Any]:

@@ -124,8 +124,15 @@ def folder() -> Path | None:
     return None
 
 
-def compiled(folder: Path, what: Any, function: Callable[..., Any], cohort: Any, *limits: Any) -> Chunk:
-    """`function` of something, compiled for a cohort and limits; traced only if it is not kept already."""
+def compiled(
+    folder: Path,
+    what: Any,
+    function: Callable[..., Any],
+    cohort: Any,
+    *limits: Any,
+    options: dict[str, Any] | None = None,
+) -> Chunk:
+    """`function` of something, compiled under XLA's options; traced only if it is not kept already."""
     leaves, structure = jax.tree.flatten(cohort)
 
     def flat(limits: Any, leaves: Any) -> Any:
@@ -133,7 +140,7 @@ def compiled(folder: Path, what: Any, function: Callable[..., Any], cohort: Any,
         return jax.tree.leaves(after), metrics
 
     def program() -> Any:
-        return lowered(folder, (what, (cohort, limits)), flat, limits, leaves).compile()
+        return lowered(folder, (what, (cohort, limits)), flat, limits, leaves).compile(options)
 
     return Chunk(sharding.at_ease(program), structure)
 

@@ -16,7 +16,7 @@ from maestro.cohort import Cohort
 from maestro.config import RunConfig
 from maestro.games import Game
 from maestro.metrics import Metrics
-from maestro.runs import beginning, evaluation_log, milestones, served, vain
+from maestro.runs import beginning, effort, evaluation_log, milestones, served, vain
 from maestro.runs import folder as run_folder
 from maestro.runs.agent_file import AgentError
 from maestro.runs.checkpointer import Checkpointer, Poisoned
@@ -73,7 +73,7 @@ class Trainer:
             self.status |= expected(config.schedule)
         found = self.restored()
         self.foreseen = self.foresee() if found is None else None
-        own, position = found or (jax.jit(self.initial)(), Position())
+        own, position = found or (self.first_state(), Position())
         self.state = own if place.layout is None else self.together(lambda: place.put(own))
         self.fetched: Cohort | None = own if place.layout else None  # the state, if it is known as a whole
         self.log = MetricsLog(folder.metrics, folder.evaluation, config.schedule.total_updates, position)
@@ -96,6 +96,11 @@ class Trainer:
     def initial(self) -> Cohort:
         """The state that the settings alone decide."""
         return cohort.init(self.experiment, self.config.seed, self.config.seeds)
+
+    def first_state(self) -> Cohort:
+        """It, computed."""
+        options = effort.options(self.experiment.effort)
+        return jax.jit(self.initial, compiler_options=options)()
 
     def foresee(self) -> Future[Any] | None:
         """The program under way while the first state is made; on a mesh it waits for where that lies."""
