@@ -151,7 +151,7 @@ def test_without_an_accelerator_the_usual_preset_is_small_and_that_is_said(tmp_p
     assert (
         said[0] == "no accelerator here, hence preset tiny; for as much as on an accelerator: --preset fast"
     )
-    assert "usually one to three minutes" in said[-1]
+    assert "usually ten seconds to two minutes" in said[-1]
     assert checkpoints.found(tmp_path / "run" / "checkpoints")
 
 

@@ -34,7 +34,7 @@ from maestro.train import Experiment
 
 ALONE = Place()
 CHECKPOINT_SECONDS = 60.0
-COMPILING = "compiling (once; the result is cached): usually one to three minutes, from the cache seconds"
+COMPILING = "compiling (once; the result is cached): usually ten seconds to two minutes, from the cache a few"
 AHEAD = "ahead"  # the name of the thread that compiles while the first state is made
 DROPPED = "the chunk in progress took too long and is dropped"
 MAX_SKIPPED = 10  # updates in a row that may be not finite
@@ -73,7 +73,8 @@ class Trainer:
             self.status |= expected(config.schedule)
         found = self.restored()
         self.foreseen = self.foresee() if found is None else None
-        own, position = found or (self.first_state(), Position())
+        options = effort.options(experiment.effort)
+        own, position = found or (jax.jit(self.initial, compiler_options=options)(), Position())
         self.state = own if place.layout is None else self.together(lambda: place.put(own))
         self.fetched: Cohort | None = own if place.layout else None  # the state, if it is known as a whole
         self.log = MetricsLog(folder.metrics, folder.evaluation, config.schedule.total_updates, position)
@@ -96,11 +97,6 @@ class Trainer:
     def initial(self) -> Cohort:
         """The state that the settings alone decide."""
         return cohort.init(self.experiment, self.config.seed, self.config.seeds)
-
-    def first_state(self) -> Cohort:
-        """It, computed."""
-        options = effort.options(self.experiment.effort)
-        return jax.jit(self.initial, compiler_options=options)()
 
     def foresee(self) -> Future[Any] | None:
         """The program under way while the first state is made; on a mesh it waits for where that lies."""
