@@ -3,6 +3,7 @@
 import ctypes
 import functools
 import hashlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ from maestro import cache
 FLAGS = ("-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC", "-w")
 LONGEST = 300  # seconds; it takes about ten
 SHARED = Path(__file__).with_suffix(".h")  # what all sources include
-TOOLKIT = Path("/usr/local/cuda/bin/nvcc")
+USUAL = ("nvcc", "/usr/local/cuda/bin/nvcc")  # on the path, or where its installer puts it
 REGISTERED: list["Library"] = []  # whose kernels XLA knows in this process
 
 
@@ -25,14 +26,21 @@ class CannotBuild(Exception):
     """Why there is no library here."""
 
 
-def compiler() -> str:
-    """The path of nvcc: that of $CUDA_HOME, that on the path, or where its installer puts it."""
+def compilers() -> list[str]:
+    """Every nvcc here: that of $CUDA_HOME, those in the usual places, and what came with JAX."""
     home = os.environ.get("CUDA_HOME")
     named = [str(Path(home) / "bin" / "nvcc")] if home else []
-    for candidate in [*named, "nvcc", str(TOOLKIT)]:
-        if found := shutil.which(candidate):
-            return found
+    candidates = [*named, *USUAL, *came_with_jax()]
+    if found := [path for path in map(shutil.which, candidates) if path]:
+        return found
     raise CannotBuild("CUDA's compiler nvcc is not installed")
+
+
+def came_with_jax() -> list[str]:
+    """Those in NVIDIA's Python packages, which JAX for CUDA 13 asks for."""
+    packages = importlib.util.find_spec("nvidia")
+    folders = packages.submodule_search_locations if packages else None
+    return [str(path) for folder in folders or () for path in sorted(Path(folder).glob("cu*/bin/nvcc"))]
 
 
 @dataclass(frozen=True)
@@ -51,13 +59,23 @@ class Library:
     def path(self) -> Path:
         """The compiled library, made if there is none yet of this version."""
         try:
-            nvcc, folder = compiler(), cache.private("kernels")
-            path = folder / f"{self.source.stem}-{self.digest(nvcc)}.so"
-            if not path.exists():
-                self.compile_to(path, nvcc)
-            return path
+            found, folder = compilers(), cache.private("kernels")
+            paths = {nvcc: folder / f"{self.source.stem}-{self.digest(nvcc)}.so" for nvcc in found}
+            made = (path for path in paths.values() if path.exists())
+            return next(made, None) or self.made(paths)
         except (OSError, RuntimeError, subprocess.SubprocessError) as error:
             raise CannotBuild(str(error)) from None
+
+    def made(self, paths: dict[str, Path]) -> Path:
+        """By the first compiler that can; if none can, what the first one said is raised."""
+        said: list[Exception] = []
+        for nvcc, path in paths.items():
+            try:
+                self.compile_to(path, nvcc)
+                return path
+            except (CannotBuild, subprocess.SubprocessError) as error:
+                said.append(error)
+        raise said[0]
 
     def digest(self, nvcc: str) -> str:
         """What a library depends on: its sources, how it is compiled, and the headers of XLA."""

@@ -30,6 +30,8 @@ def compiler(tmp_path, monkeypatch):
     """Put a program named nvcc on the path; returns how to make it, and a list of its calls."""
     calls = tmp_path / "calls"
     monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    monkeypatch.setattr(native, "USUAL", ())
+    monkeypatch.setattr(native, "came_with_jax", list)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     register = native.register  # a test may put another in its place
     register.cache_clear()
@@ -44,6 +46,7 @@ def compiler(tmp_path, monkeypatch):
     register.cache_clear()
 
 
+CAME_WITH_JAX = native.came_with_jax
 WRITES = 'while [ "$1" != -o ]; do shift; done; echo library > "$2"'
 
 
@@ -168,8 +171,52 @@ def test_a_compiler_that_is_silent_or_slow_is_named(compiler, monkeypatch):
 def test_without_a_compiler_the_reason_is_that(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CUDA_HOME", raising=False)
-    monkeypatch.setattr(native, "TOOLKIT", tmp_path / "nvcc")
+    monkeypatch.setattr(native, "USUAL", ("nvcc",))
+    monkeypatch.setattr(native, "came_with_jax", list)
     with pytest.raises(native.CannotBuild, match="CUDA's compiler nvcc is not installed"):
+        kernel.LIBRARY.path()
+
+
+@pytest.fixture
+def nvidia(tmp_path, monkeypatch):
+    """A package of NVIDIA's for Python with a compiler in it, beside one without."""
+    packages = tmp_path / "site"
+    nvcc = packages / "nvidia" / "cu13" / "bin" / "nvcc"
+    for folder in (nvcc.parent, packages / "nvidia" / "cublas"):
+        folder.mkdir(parents=True)
+    nvcc.write_text(COMPILER.format(version=3, calls=tmp_path / "others", act=WRITES))
+    nvcc.chmod(0o755)
+    monkeypatch.syspath_prepend(packages)
+    return nvcc
+
+
+def test_compilers_are_tried_in_order_and_what_came_with_jax_comes_last(compiler, nvidia, monkeypatch):
+    compiler[0](WRITES)
+    usual = nvidia.with_name("usual")
+    usual.write_bytes(nvidia.read_bytes())
+    usual.chmod(0o755)
+    monkeypatch.setattr(native, "USUAL", ("no-such-nvcc", str(usual)))
+    monkeypatch.setattr(native, "came_with_jax", CAME_WITH_JAX)
+    own, *others = native.compilers()
+    assert own == os.path.join(os.environ["CUDA_HOME"], "bin", "nvcc")
+    assert others[0] == str(usual) and str(nvidia) in others[1:]
+
+
+def test_without_packages_of_nvidia_none_came_with_jax(monkeypatch):
+    monkeypatch.setattr(native.importlib.util, "find_spec", lambda name: None)
+    assert native.came_with_jax() == []
+
+
+def test_where_one_compiler_fails_the_next_is_tried(compiler, nvidia, monkeypatch):
+    make, calls = compiler
+    make(f"{WRITES}; echo 'too old for this' >&2; exit 1")
+    monkeypatch.setattr(native, "came_with_jax", lambda: [str(nvidia)])
+    path = kernel.LIBRARY.path()
+    assert path.read_text() == "library\n" and list(path.parent.iterdir()) == [path] and len(calls()) == 1
+    assert kernel.LIBRARY.path() == path and len(calls()) == 1  # nor is the first one tried again
+    path.unlink()
+    nvidia.write_text(COMPILER.format(version=3, calls=nvidia.parent / "calls", act="exit 3"))
+    with pytest.raises(native.CannotBuild, match="nvcc failed: too old for this"):
         kernel.LIBRARY.path()
 
 
