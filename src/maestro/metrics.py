@@ -89,7 +89,7 @@ def of_games(
     experiment: Any, known: Curriculum, told: Curriculum, task: Task, trajectory: Trajectory, played: Played
 ) -> Metrics:
     """What is logged of one cycle's games; `known` was there before, and has been `told` of them."""
-    seat = trajectory.columns(jnp.arange(trajectory.num_envs))
+    seat = trajectory.columns(slice(trajectory.num_envs))
     weights = curriculum.weights(experiment.teacher, known)
     games = per_episode(seat)
     return Metrics(

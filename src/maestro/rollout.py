@@ -61,7 +61,7 @@ class Trajectory(PyTreeNode):
         """E, without the columns of the other seat."""
         return jax.tree.leaves(self.first_level)[0].shape[0]
 
-    def columns(self, chosen: Array) -> "Trajectory":
+    def columns(self, chosen: Array | slice) -> "Trajectory":
         """Some environments only."""
         steps = {name: getattr(self, name) for name in STEP_FIELDS}
         return self.replace(**jax.tree.map(lambda x: x[:, chosen], steps))

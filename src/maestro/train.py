@@ -206,7 +206,7 @@ def remember(
 ) -> tuple[Curriculum, Played]:
     """Scores of the levels and results against the co-player, told to the teacher: (curriculum, played)."""
     teacher, known, num_envs = experiment.teacher, state.curriculum, trajectory.num_envs
-    seat = trajectory.columns(jnp.arange(num_envs))
+    seat = trajectory.columns(slice(num_envs))
     played = score_levels(teacher, known, task, seat, advantage[:, :num_envs])
     return curriculum.tell(teacher, known, task, played, regret.results(seat)), played
 
