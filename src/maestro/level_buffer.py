@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
 
 from maestro import mesh
 from maestro.config import CurriculumConfig
-from maestro.trees import Leaf, Tree, is_key
+from maestro.trees import Leaf, Tree, numbers
 
 Level = Any  # a tree of arrays
 
@@ -69,7 +69,7 @@ def needed(config: CurriculumConfig, slots: int, num_levels: int | None = None) 
 
 def digest(level: Level) -> UInt32[Array, "2"]:
     """64 bits that identify a level."""
-    leaves = [jnp.ravel(jax.random.key_data(x) if is_key(x) else x) for x in jax.tree.leaves(level)]
+    leaves = [jnp.ravel(numbers(x)) for x in jax.tree.leaves(level)]
     words = [
         x if x.dtype == jnp.uint32 else jax.lax.bitcast_convert_type(as_word(x), jnp.uint32) for x in leaves
     ]

@@ -59,10 +59,12 @@ class Library:
     def path(self) -> Path:
         """The compiled library, made if there is none yet of this version."""
         try:
-            found, folder = compilers(), cache.private("kernels")
-            paths = {nvcc: folder / f"{self.source.stem}-{self.digest(nvcc)}.so" for nvcc in found}
-            made = (path for path in paths.values() if path.exists())
-            return next(made, None) or self.made(paths)
+            found, folder, paths = compilers(), cache.private("kernels"), {}
+            for nvcc in found:
+                paths[nvcc] = folder / f"{self.source.stem}-{self.digest(nvcc)}.so"
+                if paths[nvcc].exists():
+                    return paths[nvcc]
+            return self.made(paths)
         except (OSError, RuntimeError, subprocess.SubprocessError) as error:
             raise CannotBuild(str(error)) from None
 

@@ -41,7 +41,7 @@ def ask(experiment: Experiment, plan: Plan, known: Cohort) -> Task:
 
     def one(state: TrainState, keys: Array) -> Task:
         coplayer = cohort.draw_coplayers(keys[0], experiment, state, plan)
-        return train.ask(keys[1], experiment, plan, state, coplayer)
+        return train.ask(train.purposes(keys[1])[0], experiment, plan, state, coplayer)
 
     return jax.vmap(one)(known.seeds, cohort.keys_of(known))
 
@@ -67,7 +67,7 @@ def improve(
     """`train.improve` of every seed."""
 
     def one(keys: Array, state: TrainState, collected: Collected, judged: Judged) -> Any:
-        return train.improve(keys[1], experiment, plan, state, collected, judged)
+        return train.improve(train.purposes(keys[1])[2], experiment, plan, state, collected, judged)
 
     return jax.vmap(one)(cohort.keys_of(known), known.seeds, Collected(task, trajectory), judged)
 

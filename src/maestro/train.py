@@ -91,12 +91,13 @@ def cycle(
 ) -> tuple[TrainState, Metrics]:
     """The body of Algorithm 1's loop, once the co-player pi' and the replay decision are drawn."""
     # theta ~ Lambda(pi'), or theta ~ Theta; collect pi's trajectory tau using (theta, pi')
-    task = ask(key, experiment, plan, state, coplayer)
-    collected = Collected(task, play(purposes(key)[1], experiment, state, task))
+    ask_key, play_key, learn_key = purposes(key)
+    task = ask(ask_key, experiment, plan, state, coplayer)
+    collected = Collected(task, play(play_key, experiment, state, task))
     # Compute the regret score S, and update Lambda(pi') with theta using S
     judged = judge(experiment, state, collected)
     # Update pi with rewards R(tau)
-    learned = improve(key, experiment, plan, state, collected, judged)
+    learned = improve(learn_key, experiment, plan, state, collected, judged)
     # B <- B + frozen pi, with an empty Lambda, when it is due
     return conclude(experiment, plan, state, judged, learned, updates)
 
@@ -109,8 +110,7 @@ def purposes(key: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray, PRNGKeyArra
 
 def ask(key: PRNGKeyArray, experiment: Experiment, plan: Plan, state: TrainState, coplayer: Array) -> Task:
     """Levels to play against the co-player."""
-    ask_key, *_ = purposes(key)
-    return curriculum.ask(ask_key, experiment.teacher, state.curriculum, coplayer, plan.new, plan.replay)
+    return curriculum.ask(key, experiment.teacher, state.curriculum, coplayer, plan.new, plan.replay)
 
 
 def judge(experiment: Experiment, state: TrainState, collected: Collected) -> Judged:
@@ -137,8 +137,7 @@ def improve(
     """The student after an update, if the plan has one."""
     if not plan.learns:
         return state.learner, metrics.no_losses()
-    *_, learn_key = purposes(key)
-    return learn(learn_key, experiment, state, collected.task, collected.trajectory, judged.advantage)
+    return learn(key, experiment, state, collected.task, collected.trajectory, judged.advantage)
 
 
 def conclude(

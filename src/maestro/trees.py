@@ -17,3 +17,8 @@ Tree = Any  # of arrays
 def is_key(x: Any) -> bool:
     """Whether an array is one of random keys, which levels and states may hold."""
     return jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key)
+
+
+def numbers(x: Any) -> Any:
+    """An array as plain numbers: of random keys those that they hold."""
+    return jax.random.key_data(x) if is_key(x) else x

@@ -16,6 +16,7 @@ from maestro.runs.effort import QUICK
 from maestro.runs.pieces import VARIABLE
 from maestro.runs.signals import Signals
 from maestro.runs.trainer import Trainer
+from maestro.sharding import Layout
 from probes import experiment, start, with_changes
 from runs_helpers import GAMES, Listener, micro, new_folder
 
@@ -60,13 +61,15 @@ def test_what_the_environment_says_comes_first(name, value, monkeypatch):
 
 
 @pytest.mark.parametrize(("setting", "told"), [("full", {}), ("quick", QUICK)])
-@pytest.mark.parametrize("way", ["traced", "kept", "in pieces"])
+@pytest.mark.parametrize("way", ["traced", "kept", "in pieces", "on a mesh"])
 def test_a_chunk_is_compiled_as_the_settings_say(way, setting, told, caught, tmp_path, monkeypatch):
     monkeypatch.setenv(VARIABLE, "pieces" if way == "in pieces" else "whole")
     monkeypatch.setattr(programs, "folder", lambda: tmp_path if way == "kept" else None)
     exp = build.experiment(LASERTAG, replace(LASERTAG.presets["tiny"], effort=setting))
     with pytest.raises(Compiled) as found:
-        place.compiled(None, exp, jax.eval_shape(lambda: cohort.init(exp, 0, 1)))
+        place.compiled(
+            Layout(1, 1) if way == "on a mesh" else None, exp, jax.eval_shape(lambda: cohort.init(exp, 0, 1))
+        )
     assert found.value.args == (told,)
     assert len(list(tmp_path.iterdir())) == (way == "kept")
 

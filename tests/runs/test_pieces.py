@@ -13,7 +13,7 @@ import pytest
 import runs_helpers
 from maestro import cohort, pieces
 from maestro.games.lasertag import GAME as LASERTAG
-from maestro.runs import build, making, place
+from maestro.runs import build, making, place, programs
 from maestro.runs.pieces import VARIABLE, form, raw, whole
 from maestro.settings import SettingsError
 from maestro.sharding import Layout
@@ -64,8 +64,8 @@ class Quick:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """Pieces are compiled quickly."""
-    lowered = making.Making.lowered
-    monkeypatch.setattr(making.Making, "lowered", lambda *arguments: Quick(lowered(*arguments)))
+    lowered = programs.lowered
+    monkeypatch.setattr(programs, "lowered", lambda *arguments: Quick(lowered(*arguments)))
 
 
 def assert_equal(one, other):
@@ -197,7 +197,7 @@ def test_what_is_asked_for_is_what_is_compiled(asked, monkeypatch):
     made = []
     monkeypatch.setenv(VARIABLE, asked)
     monkeypatch.setattr(place.making, "compiled", lambda *_, **__: made.append("pieces"))
-    monkeypatch.setattr(place.sharding, "compiled", lambda *_, **__: made.append("whole"))
+    monkeypatch.setattr(place.programs, "compiled", lambda *_, **__: made.append("whole"))
     exp = of()
     place.compiled(None, exp, start(exp, 0, 1))
     assert made == [asked]

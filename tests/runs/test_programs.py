@@ -174,7 +174,8 @@ def test_what_is_not_ours_is_not_kept(own_cache, monkeypatch):
     exp = experiment(with_changes(seeds=1))
     with pytest.raises(programs.Foreign, match="probes"):
         programs.name_of(exp, STATE)
-    assert not isinstance(place.compiled(None, exp, start(exp, 0, 1)), programs.Chunk)
+    state = start(exp, 0, 1)
+    assert place.compiled(None, exp, state)(state, *LIMITS)[0].cycles == 0
     assert not list(own_cache.iterdir())
     level = replace(LASERTAG.presets["tiny"], level="FourRooms")
     with pytest.raises(programs.Foreign, match="lambda"):
@@ -189,7 +190,7 @@ def unknown(state, *limits):
 
 def test_what_jax_does_not_export_is_foreign(tmp_path):
     with pytest.raises(programs.Foreign, match="of_somebody_else"):
-        programs.compiled(tmp_path, WHAT, unknown, STATE, *LIMITS)
+        programs.kept(tmp_path, (WHAT, (STATE, LIMITS)), unknown, STATE, *LIMITS)
 
 
 def test_kernels_of_this_package_are_part_of_a_program_and_of_its_name(tmp_path, monkeypatch):

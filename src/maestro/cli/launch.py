@@ -123,7 +123,8 @@ def launch(
     use_cache()
     job = replace(job, page=job.page and end is None)
     experiment = build.experiment(job.game, job.config, job.method)
-    form, _ = build.lstm_form(experiment, job.layout), pieces.form(experiment, job.layout)
+    form = build.lstm_form(experiment, job.layout)
+    pieces.form(experiment, job.layout)  # one that cannot be is refused before anything is begun
     if new and (need := cost.memory(job.config, experiment, job.layout)) > (have := device_memory()):
         raise too_large(need, have)
     wandb = import_wandb() if job.wandb else None

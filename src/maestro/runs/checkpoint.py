@@ -15,7 +15,7 @@ import safetensors.numpy
 import maestro
 from maestro.runs import versions
 from maestro.runs.files import write_file
-from maestro.trees import is_key
+from maestro.trees import is_key, numbers
 
 EXTRA = "extra."  # before the paths of arrays that are not part of the state
 MAX_MANIFEST = 64_000_000
@@ -40,10 +40,7 @@ def flatten(state: Any) -> dict[str, np.ndarray]:
 
 def raw(leaf: Any) -> Any:
     """An array as plain numbers; one on the host stays there."""
-    if isinstance(leaf, np.ndarray):
-        return leaf
-    leaf = jnp.asarray(leaf)
-    return jax.random.key_data(leaf) if is_key(leaf) else leaf
+    return leaf if isinstance(leaf, np.ndarray) else numbers(jnp.asarray(leaf))
 
 
 def unflatten(like: Any, arrays: dict[str, np.ndarray]) -> Any:

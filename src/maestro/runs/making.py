@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -32,18 +31,11 @@ class Making:
         """(the program to be, the shapes of its results); one for all cycles that play alike."""
         own = f"{name} {shapes}"
         if own not in self.begun:
-            traced = sharding.at_ease(lambda: self.lowered(name, function, *shapes))
+            known = (self.experiment, name), (self.like, shapes)
+            traced = sharding.at_ease(lambda: programs.lowered(self.folder, known, function, *shapes))
             results = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), traced.out_info)
             self.begun[own] = self.crew.submit(traced.compile, self.options), results
         return self.begun[own]
-
-    def lowered(self, name: str, function: Callable[..., Any], *shapes: Any) -> Any:
-        """Ready to be compiled; from what is kept, if that can be."""
-        if self.folder is not None:
-            with suppress(programs.Foreign):
-                known = (self.experiment, name), (self.like, shapes)
-                return programs.lowered(self.folder, known, function, *shapes)
-        return jax.jit(function).lower(*shapes)
 
     def course(self, plan: Plan) -> tuple[list[Future[Any]], Any]:
         """(the programs of one kind of cycle, the shapes of what the last one gives)."""

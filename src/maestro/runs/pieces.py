@@ -17,7 +17,7 @@ from maestro.metrics import Metrics
 from maestro.settings import SettingsError
 from maestro.sharding import Layout
 from maestro.train import Experiment
-from maestro.trees import is_key
+from maestro.trees import is_key, numbers
 
 VARIABLE = "MAESTRO_CHUNK"
 FORMS = ("auto", "whole", "pieces")
@@ -80,7 +80,7 @@ class Pieces:
 
 def raw(known: Any) -> Any:
     """A cohort, or some tree, whose keys are numbers: with others JAX calls a program slowly."""
-    return jax.tree.map(lambda x: jax.random.key_data(x) if is_key(x) else x, known)
+    return jax.tree.map(numbers, known)
 
 
 def whole(like: Any, leaves: Any) -> Any:

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
@@ -77,9 +76,8 @@ def compiled(layout: Layout | None, experiment: Experiment, state: Cohort) -> An
         return making.compiled(programs.folder(), experiment, state)
     steps, options = partial(cohort.train_steps, experiment, cohort.LENGTH), effort.options(experiment.effort)
     limits = np.int32(0), np.int32(0)
-    if layout is None and (folder := programs.folder()) is not None:
-        with suppress(programs.Foreign):
-            return programs.compiled(folder, experiment, steps, state, *limits, options=options)
+    if layout is None:
+        return programs.compiled(programs.folder(), experiment, steps, state, *limits, options=options)
     return sharding.compiled(layout, steps, state, *limits, options=options)
 
 

@@ -125,7 +125,7 @@ def folder() -> Path | None:
 
 
 def compiled(
-    folder: Path,
+    folder: Path | None,
     what: Any,
     function: Callable[..., Any],
     cohort: Any,
@@ -145,8 +145,18 @@ def compiled(
     return Chunk(sharding.at_ease(program), structure)
 
 
-def lowered(folder: Path, known: tuple[Any, Any], function: Callable[..., Any], *arguments: Any) -> Any:
-    """A function, ready to be compiled, by what `name_of` takes; traced only if it is not kept already."""
+def lowered(
+    folder: Path | None, known: tuple[Any, Any], function: Callable[..., Any], *arguments: Any
+) -> Any:
+    """A function, ready to be compiled, by what `name_of` takes; as it was kept, if that can be."""
+    if folder is not None:
+        with suppress(Foreign):
+            return kept(folder, known, function, *arguments)
+    return jax.jit(function).lower(*arguments)
+
+
+def kept(folder: Path, known: tuple[Any, Any], function: Callable[..., Any], *arguments: Any) -> Any:
+    """The same; traced only if it is not kept already. `Foreign` if it cannot be."""
 
     def path() -> Path:
         return folder / f"{name_of(*known)}.program"
@@ -174,18 +184,18 @@ def exported(
 def read(path: Path) -> export.Exported | None:
     """What was kept, if it is whole."""
     with suppress(OSError, ImportError):
-        kept = path.read_bytes()
-        if hashlib.sha256(kept[DIGEST:]).digest() == kept[:DIGEST]:
+        content = path.read_bytes()
+        if hashlib.sha256(content[DIGEST:]).digest() == content[:DIGEST]:
             os.utime(path)
-            return export.deserialize(bytearray(kept[DIGEST:]))
+            return export.deserialize(bytearray(content[DIGEST:]))
     return None
 
 
 def write(path: Path, program: export.Exported) -> None:
     """Keep it, if that can be done; of many files the oldest go."""
     with suppress(OSError, ImportError):
-        kept = bytes(program.serialize())
-        write_file(path, hashlib.sha256(kept).digest() + kept)
+        content = bytes(program.serialize())
+        write_file(path, hashlib.sha256(content).digest() + content)
         by_age = sorted(path.parent.glob("*.program"), key=lambda file: file.stat().st_mtime)
         for file in by_age[:-MOST]:
             file.unlink(missing_ok=True)

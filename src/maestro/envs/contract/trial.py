@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from maestro.envs.base import Discrete, observation_bounds
-from maestro.trees import is_key
+from maestro.trees import numbers
 
 NUM_STEPS = 500  # steps that two instances must share
 NUM_LEVELS = 2  # played without jit, step by step
@@ -95,8 +95,7 @@ def digest(tree: Any) -> Any:
     """A number that changes, nearly surely, when any entry of the tree does."""
     total = jnp.uint32(0)
     for number, leaf in enumerate(map(jnp.asarray, jax.tree.leaves(tree))):
-        if is_key(leaf):
-            leaf = jax.random.key_data(leaf)
+        leaf = numbers(leaf)
         if jnp.issubdtype(leaf.dtype, jnp.floating):
             leaf = jax.lax.bitcast_convert_type(leaf.astype(jnp.float32), jnp.uint32)
         bits = jnp.ravel(leaf).astype(jnp.uint32)
@@ -158,7 +157,7 @@ def difference(one: Any, other: Any, exact: bool = False) -> str | None:
         return "the structure of the tree"
     pairs = zip(jax.tree_util.tree_leaves_with_path(one), jax.tree.leaves(other), strict=True)
     for (path, a), b in pairs:
-        a, b = (jax.random.key_data(x) if is_key(x) else x for x in (a, b))
+        a, b = numbers(a), numbers(b)
         real = jnp.issubdtype(jnp.asarray(a).dtype, jnp.inexact) and not exact
         nan = jnp.issubdtype(jnp.asarray(a).dtype, jnp.inexact)  # equal to itself: another clause names it
         same = np.allclose(a, b, equal_nan=True, **NEAR) if real else np.array_equal(a, b, equal_nan=nan)
