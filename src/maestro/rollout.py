@@ -1,6 +1,7 @@
 """Student x co-player x levels -> what happened, with episodes restarted inside (paper, Algorithm 1)."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -170,6 +171,69 @@ def forget(memory: Any, done: Array) -> Any:
     return jax.tree.map(lambda m: m * ~done.reshape(1, -1, *(1,) * (m.ndim - 2)), memory)
 
 
+def begin(env: Environment, next_level: NextLevel, keys: Array, numbers: Array, finished: Array) -> Any:
+    """(levels, states, observations) of environments whose next episode is their first, or another one."""
+    level_key, reset_key = jax.vmap(jax.random.split, out_axes=1)(keys)
+    levels = jax.vmap(next_level)(level_key, numbers, finished)
+    state, obs = jax.vmap(env.reset)(reset_key, levels)
+    return levels, state, obs
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A step of all environments: what stays as it is during a rollout."""
+
+    env: Environment
+    agent: Agent
+    begin: Callable[..., Any]  # (keys, numbers, episodes finished) -> (levels, states, observations)
+    act: Callable[..., Any]  # (memory, observations) of both seats -> (memory, policy output)
+    pick: Callable[..., Any]  # (noise, policy output) -> action
+    looking: Any  # the student's weights, which look at large observations at once
+    numbers: Array  # of the environments
+    seats: int  # that are recorded
+    large: bool  # whether observations are
+
+    def __call__(self, carry: tuple[Rows, Any], inputs: Any) -> tuple[tuple[Rows, Any], tuple[Rows, Any]]:
+        """As a loop takes it: `carry` is where all stand, and both seats' memories."""
+        level, state, seen, finished, done = carry[0].tree
+        drawn, (step_keys, begin_keys) = inputs
+        memory, output = self.act(forget(carry[1], done), seat_first(seen))
+        action = seat_first(jax.vmap(jax.vmap(self.pick))(drawn, output))  # [E, seat, ...]
+        taken = jax.vmap(self.env.step)(step_keys, level, state, action)
+        remembered = jax.tree.map(lambda x: x[: self.seats], memory)
+        recorded = self.recorded(seen, action, output, remembered, taken)
+        state, obs, _, terminated, truncated, _ = taken
+        done = terminated | truncated
+        finished, now = finished + done, (level, state, obs)
+        told = begin_keys, self.numbers, finished
+        now = restart(self.begin, done, told, now) if self.large else select(done, self.begin(*told), now)
+        return (self.pack((*now, finished, done)), memory), (self.pack(recorded), remembered)
+
+    def recorded(self, seen: Obs, action: Tree, output: Tree, remembered: Any, taken: Any) -> Recorded:
+        """What is remembered of it."""
+        _, obs, reward, terminated, truncated, info = taken
+        following = self.own(obs)
+        if self.large:
+            following = seat_first(self.agent.step(self.looking, remembered, seat_first(following))[1])
+        return Recorded(
+            obs=self.own(seen),
+            action=self.own(action),
+            output=self.own(seat_first(output)),
+            following=following,
+            reward=self.own(reward.astype(jnp.float32)),
+            score=info["score"].astype(jnp.float32),
+            ended=terminated.astype(jnp.uint8) + 2 * truncated.astype(jnp.uint8),
+        )
+
+    def own(self, tree: Tree) -> Tree:
+        """[E, seat, ...]: the seats that are recorded."""
+        return jax.tree.map(lambda x: x[:, : self.seats], tree)
+
+    def pack(self, tree: Tree) -> Rows:
+        """Small arrays side by side; large observations, and all beside them, stay alone."""
+        return rows.pack(tree, axes=1, most=0 if self.large else SMALL)
+
+
 def rollout(
     key: PRNGKeyArray,
     env: Environment,
@@ -189,50 +253,13 @@ def rollout(
     """
     numbers = jnp.arange(envs) if isinstance(envs, int) else envs
     keys = environment_keys(key, numbers)
-    prepared = prepare(agent, players, per_worker)
-    looking = agent.prepare(players[0])
-    seats = 2 if both_seats else 1
+    act = partial(act_both, agent, per_worker, prepare(agent, players, per_worker))
+    looking, seats = agent.prepare(players[0]), 2 if both_seats else 1
     noise, pick = distributions.in_two(agent.distribution)
-
-    def begin(keys: Key[Array, " E"], numbers: Array, finished: Array) -> tuple[Level, Any, Obs]:
-        level_key, reset_key = jax.vmap(jax.random.split, out_axes=1)(keys)
-        levels = jax.vmap(next_level)(level_key, numbers, finished)
-        state, obs = jax.vmap(env.reset)(reset_key, levels)
-        return levels, state, obs
-
-    def step(carry: tuple[Rows, Any], inputs: Any) -> tuple[tuple[Rows, Any], tuple[Rows, Any]]:
-        level, state, seen, finished, done = carry[0].tree
-        drawn, (step_keys, begin_keys) = inputs
-        memory, output = act_both(agent, per_worker, prepared, forget(carry[1], done), seat_first(seen))
-        action = seat_first(jax.vmap(jax.vmap(pick))(drawn, output))  # [E, seat, ...]
-        state, obs, reward, terminated, truncated, info = jax.vmap(env.step)(step_keys, level, state, action)
-        remembered, following = jax.tree.map(lambda x: x[:seats], memory), own(obs)
-        if large:
-            following = seat_first(agent.step(looking, remembered, seat_first(following))[1])
-        recorded = Recorded(
-            obs=own(seen),
-            action=own(action),
-            output=own(seat_first(output)),
-            following=following,
-            reward=own(reward.astype(jnp.float32)),
-            score=info["score"].astype(jnp.float32),
-            ended=terminated.astype(jnp.uint8) + 2 * truncated.astype(jnp.uint8),
-        )
-        done = terminated | truncated
-        finished, now = finished + done, (level, state, obs)
-        told = begin_keys, numbers, finished
-        now = restart(begin, done, told, now) if large else select(done, begin(*told), now)
-        return (pack((*now, finished, done)), memory), (pack(recorded), remembered)
-
-    def own(tree: Tree) -> Tree:
-        """[E, seat, ...]: the seats that are recorded."""
-        return jax.tree.map(lambda x: x[:, :seats], tree)
-
-    none = jnp.zeros_like(numbers)
-    level, state, obs = begin(jax.vmap(lambda k: jax.random.fold_in(k, 0))(keys), numbers, none)
-    large = is_large(obs)
-    pack = partial(rows.pack, axes=1, most=0 if large else SMALL)
-    carry = (pack((level, state, obs, none, none > 0)), agent.start(2, len(numbers)))
+    anew, none = partial(begin, env, next_level), jnp.zeros_like(numbers)
+    level, state, obs = anew(jax.vmap(lambda k: jax.random.fold_in(k, 0))(keys), numbers, none)
+    step = Step(env, agent, anew, act, pick, looking, numbers, seats, is_large(obs))
+    carry = (step.pack((level, state, obs, none, none > 0)), agent.start(2, len(numbers)))
     of_steps = keys_of_steps(keys, num_steps)
     draws = jax.vmap(jax.vmap(jax.vmap(noise)))(of_steps[:, :2])
     _, (recorded, memory) = jax.lax.scan(step, carry, (draws, (of_steps[:, 2], of_steps[:, 3])))
