@@ -18,7 +18,7 @@ ROOMS = {
     "agents": "agents",
     "games": "games",
     "method": "rollout regret ppo normalizer level_buffer memories population curriculum methods metrics "
-    "train exploiters cohort pieces sharding rows",
+    "train exploiters cohort pieces sharding rows sums",
     "evaluation": "evaluation",
     "runs": "runs",
     "analysis": "analysis",

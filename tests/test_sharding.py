@@ -126,15 +126,13 @@ def test_the_devices_of_a_seed_tell_each_other_what_the_documentation_lists(outc
     steps = exp.ppo.rollout_length * exp.ppo.workers * seeds
     parameters = jax.eval_shape(exp.agent.init, jax.random.key(0))
     gradient = sum(leaf.size for leaf in jax.tree.leaves(parameters)) + 5  # losses
-    sums = exp.teacher.config.member_buffer_size + 2 * exp.ppo.workers
     levels = 4 * exp.ppo.workers * seeds  # of the first levels, the number is logged
     seen = 4 * 9 * steps  # one observation for each step that is learned from
     learns = 2 * LEARNING_STEP * steps + seen + 2 * levels
     explores = EXPLORING_STEP * steps + levels
     assert talk.keys() == {"all-gather", "all-reduce"}
     # The compiler may join some of a kind, so that there are fewer.
-    assert len(talk["all-reduce"]) <= 1 + 3 and max(talk["all-reduce"]) == 4 * gradient * seeds
-    assert sum(talk["all-reduce"]) == 4 * (gradient + sums) * seeds
+    assert talk["all-reduce"] == [4 * gradient * seeds]
     assert len(talk["all-gather"]) <= 11 + 7 and sum(talk["all-gather"]) == learns + explores
     assert coin == [4] * (layout == "2x4")
 
@@ -166,7 +164,7 @@ def test_a_mesh_of_one_device_compiles_to_as_many_instructions_of_each_kind_as_n
 def test_no_device_is_asked_where_there_is_no_mesh():
     x, known = np.arange(6.0), jnp.bool_(True)
     assert mesh.devices(mesh.ENVS) == mesh.devices(mesh.SEEDS) == 1
-    assert mesh.whole(x, 2) is x is mesh.agreed(x) is mesh.mean(x) and mesh.everywhere(known) is known
+    assert mesh.whole(x, 2) is x is mesh.mean(x) and mesh.everywhere(known) is known
     assert list(mesh.numbers(3, 2)) == list(range(6))
 
 

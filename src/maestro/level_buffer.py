@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from flax.struct import PyTreeNode
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
 
-from maestro import mesh
+from maestro import sums
 from maestro.config import CurriculumConfig
 from maestro.trees import Leaf, Tree, numbers
 
@@ -143,7 +143,7 @@ def rescore(buffer: LevelBuffer, slots: Int[Array, " B"], played: Played) -> Lev
 
     A level without a finished episode keeps its score.
     """
-    total = mesh.agreed(jnp.zeros_like(buffer.score).at[slots].add(played.score))
+    total = sums.add(jnp.zeros_like(buffer.score), slots, played.score)
     episodes = jnp.zeros_like(buffer.played).at[slots].add(played.episodes)
     finished = jnp.where(played.episodes > 0, slots, buffer.score.shape[0])
     return buffer.replace(
@@ -193,7 +193,7 @@ def insert(config: CurriculumConfig, buffer: LevelBuffer, levels: Level, played:
     digests = jax.vmap(digest)(levels)
     found = match(buffer, digests)
     episodes = jnp.zeros_like(played.episodes).at[found.leader].add(played.episodes)
-    total = mesh.agreed(jnp.zeros_like(played.score).at[found.leader].add(played.score))
+    total = sums.add(jnp.zeros_like(played.score), found.leader, played.score)
     score = total / jnp.maximum(episodes, 1)
     best = jnp.full_like(played.best_return, -jnp.inf).at[found.leader].max(played.best_return)
     slots = buffer.score.shape[0]

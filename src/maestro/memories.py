@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from flax.struct import PyTreeNode
 from jaxtyping import Array, Float, Int
 
+from maestro import sums
 from maestro.level_buffer import Level, LevelBuffer, digest, match
 from maestro.trees import Leaf
 
@@ -118,13 +119,13 @@ def recall(
     memory: Any = buffer.memory
     total = jax.tree.map(lambda x: jnp.zeros(buffer.score.shape, x.dtype), new)
     if slots is not None:
-        total = jax.tree.map(lambda t, x: t.at[slots].add(x), total, replayed)
+        total = jax.tree.map(lambda t, x: sums.add(t, slots, x), total, replayed)
     if not new.episodes.size:
         return None, at(slots, after(memory, total))
     found = match(buffer, jax.vmap(digest)(levels))
-    total = jax.tree.map(lambda t, x: t.at[found.slot].add(x, mode="drop"), total, new)
+    total = jax.tree.map(lambda t, x: sums.add(t, found.slot, x), total, new)
     stored = after(memory, total)
-    alike = jax.tree.map(lambda x: jnp.zeros_like(x).at[found.leader].add(x)[found.leader], new)
+    alike = jax.tree.map(lambda x: sums.add(jnp.zeros_like(x), found.leader, x)[found.leader], new)
     stranger = after(type(memory).fresh(*new.episodes.shape), alike)
     known = found.slot < buffer.score.shape[0]
     own = jax.tree.map(lambda a, b: jnp.where(known, a, b), at(found.slot, stored), stranger)

@@ -55,14 +55,6 @@ def mean(tree: Any) -> Any:
     return tree if devices(ENVS) == 1 else lax.pmean(tree, ENVS)
 
 
-def agreed(tree: Any) -> Any:
-    """As the first device has it: a GPU may round sums of scattered numbers differently every time."""
-    if devices(ENVS) == 1:
-        return tree
-    first = lax.axis_index(ENVS) == 0
-    return lax.psum(jax.tree.map(lambda x: jnp.where(first, x, jnp.zeros_like(x)), tree), ENVS)
-
-
 def everywhere(known: Bool[Array, ""]) -> Bool[Array, ""]:
     """Whether something is so for the seeds of all devices."""
     return known if devices(SEEDS) == 1 else lax.pmin(known.astype(jnp.int32), SEEDS) > 0
