@@ -67,8 +67,36 @@ def test_the_overview_is_of_the_tables_of_the_page_and_has_every_cohort_that_it_
     page = script.PAGE.read_text()
     assert script.study_tables.filled(page, {"overview": script.overview(page)}) == page
     found, ranks = script.on_page(page, "overview"), script.on_page(page, "rank correlation")
-    assert len(found) == 18 and found["`learn-plr`"]["gain"] == "-"
+    assert len(found) == 22 and found["`learn-plr`"]["gain"] == "-"
     for cohort, row in ranks.items():
         assert found[cohort]["true regret / rank"].endswith(f" / {row['stored']} c")
     hunter = script.on_page(page, "hunter")["`maestro`"]
     assert found["`maestro`"]["hunter"] == f"{hunter['return']} ({hunter['95 % interval']}) b"
+
+
+def test_cohorts_that_are_not_measured_anew_keep_their_rows(script):
+    page = "<!-- t: made by x -->\n\n{}\n\n<!-- end of t -->"
+    head = ["cohort", "opponent", "return"]
+    old = [["`a`", "turret", "+.300"], ["`b`", "turret", "**+.100 (.000 to +.200)**"], ["`b`", "wall", "-.5"]]
+    new = [["`a`", "turret", "+.050"], ["`a`", "wall", "-.600"], ["`c`", "turret", "+.200"]]
+    page, new = page.format(script.lines(head, *old)), script.lines(head, *new)
+    falling = [" ".join(row[:2]) for row in script.amid(page, "t", new, "-return")]
+    assert falling == ["cohort opponent", "`c` turret", "`b` turret", "`a` turret", "`b` wall", "`a` wall"]
+    assert script.amid(page, "t", new, "return")[1:] == [
+        ["`a`", "turret", "+.050"],
+        ["`b`", "turret", "**+.100 (.000 to +.200)**"],
+        ["`c`", "turret", "+.200"],
+        ["`a`", "wall", "-.600"],
+        ["`b`", "wall", "-.5"],
+    ]
+    assert script.on_page(page.format(""), "u") == {}
+
+
+def test_the_tables_of_half_the_length_are_made_amid_those_of_the_page(script, tmp_path, monkeypatch):
+    page = tmp_path / "page.md"
+    gain = script.lines(["cohort", "gain"], ["`kept`", "+.700"], ["`again`", "+.100"])
+    page.write_text(f"<!-- half exploited: made by x -->\n\n{gain}\n\n<!-- end of half exploited -->")
+    monkeypatch.setattr(script, "PAGE", page)
+    monkeypatch.setattr(script, "exploited", lambda _: script.lines(["cohort", "gain"], ["`again`", "+.900"]))
+    _, make = script.of_half(tmp_path, [])["half exploited"]
+    assert make().splitlines()[2:] == ["| `kept` | +.700 |", "| `again` | +.900 |"]

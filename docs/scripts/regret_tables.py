@@ -3,10 +3,12 @@
 python docs/scripts/regret_tables.py runs/regret
 python docs/scripts/regret_tables.py --fresh runs/regret_test   # those of ten fresh seeds
 python docs/scripts/regret_tables.py --true runs/regret         # of best responses to the pieces
-python docs/scripts/regret_tables.py --half runs/regret_500     # of best responses to those of 500 updates
+python docs/scripts/regret_tables.py --four runs/regret         # of the last four pieces
+python docs/scripts/regret_tables.py --half runs/regret_500     # of students of 500 updates
 python docs/scripts/regret_tables.py --laptop runs/regret_tiny  # of studies/regret_tiny.toml
 
-A table whose source is missing stays as it is, and is named. Sources, below the folder:
+A table whose source is missing stays as it is, and is named; with `--half` so do the rows of cohorts that
+are not below the folder. Sources, below the folder:
 
 runs/COHORT                       the cohorts, by `maestro study` or `maestro train`
 crossplay/generated-64/table.csv  `maestro study`
@@ -27,6 +29,7 @@ from pathlib import Path
 
 import numpy as np
 import study_tables
+from page_tables import amid, on_page
 from study_tables import lines, number, shares, told
 
 from maestro.analysis.curves import logged, records
@@ -257,9 +260,34 @@ def of_responses(study, runs):
     }
 
 
+def of_four(study, runs):
+    """The tables of the last four pieces, with the paper's method, at both lengths."""
+    games = played(study, "generated-64")
+    return {f"four capture, {end}": (study / "runs", partial(captures, runs, end)) for end in LENGTHS} | {
+        "four true regret": (study / "true", partial(worth, study)),
+        "four rank correlation": (study / "true", partial(ranks, study)),
+        "four round robin": (games, lambda: standings(games_of(study, "generated-64"))),
+        "four hunter": fixed(met(study)),
+        "four scripted": fixed(met(study, "validation")),
+        "four exploited": (study / "exploit", partial(exploited, study)),
+    }
+
+
 def of_half(study, runs):
-    """The table of best responses to students of the preset's own length."""
-    return {"pieces exploited, 500": (study / "exploit", partial(exploited, study))}
+    """The tables of students of the preset's own length; cohorts that are not there keep their rows."""
+    found = {
+        "half true regret": (study / "true", partial(worth, study)),
+        "half rank correlation": (study / "true", partial(ranks, study)),
+        "half hunter": fixed(met(study)),
+        "half scripted": fixed(met(study, "validation")),
+        "half exploited": (study / "exploit", partial(exploited, study)),
+    }
+    return {name: (source, partial(with_others, name, make)) for name, (source, make) in found.items()}
+
+
+def with_others(name, make):
+    """A table with the rows of other cohorts that stand on the page."""
+    return lines(*amid(PAGE.read_text(), name, make(), HALF[name]))
 
 
 def of_laptop(study, runs):
@@ -284,26 +312,25 @@ def made(tables):
     return {name: make() for name, (source, make) in tables.items() if source.exists()}
 
 
-SHARED = {"capture, 1000": "a", "fresh capture, 1000": "d"}
-GAMES = {"round robin": "a", "combinations": "b", "fresh round robin": "d"}
+HALF = {  # by what the rows of a table stand in order; a minus: falling
+    "half true regret": "-true regret there",
+    "half rank correlation": "-stored",
+    "half hunter": "-return",
+    "half scripted": "-return",
+    "half exploited": "gain",
+}
+SHARED = {"capture, 1000": "a", "fresh capture, 1000": "d", "four capture, 1000": "e"}
+GAMES = {"round robin": "a", "combinations": "b", "fresh round robin": "d", "four round robin": "e"}
 OVERVIEW = {  # head: its parts (column, {table: letter}), of which the first table that has the cohort counts
     "largest share / least filled": [("largest share", SHARED), ("least filled", SHARED)],
     "true regret / rank": [
-        ("true regret there", {"true regret": "c"}),
-        ("stored", {"rank correlation": "c"}),
+        ("true regret there", {"true regret": "c", "four true regret": "e"}),
+        ("stored", {"rank correlation": "c", "four rank correlation": "e"}),
     ],
     "ahead of `maestro`": [("ahead after 1000", GAMES)],
-    "hunter": [("return", {"hunter": "b", "fresh hunter": "d", "last hunter": "c"})],
-    "gain": [("gain", {"pieces exploited": "c", "exploitability": "d"})],
+    "hunter": [("return", {"hunter": "b", "fresh hunter": "d", "last hunter": "c", "four hunter": "e"})],
+    "gain": [("gain", {"pieces exploited": "c", "exploitability": "d", "four exploited": "e"})],
 }
-
-
-def on_page(page, name):
-    """{cohort: {head: cell}} of a table of the page."""
-    begin, end = (mark.format(name) for mark in ("<!-- {}: made by", "<!-- end of {} -->"))
-    rows = page.partition(begin)[2].partition(end)[0].splitlines()
-    heads, _, *rows = [[x.strip() for x in row.strip("|").split("|")] for row in rows if row.startswith("|")]
-    return {row[0]: dict(zip(heads, row, strict=True)) for row in rows}
 
 
 def overview(page):
@@ -337,7 +364,13 @@ def main():
     PAGE.write_text(study_tables.filled(page, {"overview": overview(page)}))
 
 
-MAKERS = {"--fresh": of_fresh, "--true": of_responses, "--half": of_half, "--laptop": of_laptop}
+MAKERS = {
+    "--fresh": of_fresh,
+    "--true": of_responses,
+    "--four": of_four,
+    "--half": of_half,
+    "--laptop": of_laptop,
+}
 
 if __name__ == "__main__":
     main()
