@@ -33,9 +33,6 @@ NOW = [0.0]  # the time
 class QuickTrainer(Trainer):
     """A trainer that compiles once per process, and tells the time by its updates."""
 
-    def start(self):
-        return jax.jit(self.initial, compiler_options=QUICK)()
-
     def compile(self):
         steps = jax.jit(lambda *x: cohort.train_steps(self.experiment, cohort.LENGTH, *x))
         if self.config.method not in PROGRAMS:

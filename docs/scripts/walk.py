@@ -1,8 +1,9 @@
 """Print the table of docs/architecture.md that names every function between `maestro train` and a checkpoint.
 
 `python docs/scripts/walk.py GAME [SETTINGS]` runs the command until the manifest of its first checkpoint is
-on disk. A function counts where it is first called. What JAX traces is left out, as is the thread in which it
-compiles meanwhile, and what has no name of its own: lambdas and comprehensions.
+on disk. A function counts where it is first called. Left out is what JAX traces, the thread in which it
+compiles meanwhile, what keeps a traced program (both threads do, and some of it only once), and what has no
+name of its own: lambdas and comprehensions.
 """
 
 import os
@@ -24,6 +25,7 @@ from maestro.runs.trainer import AHEAD
 
 PACKAGE = f"{Path(maestro.__file__).parent}/"
 ENDS = ("Checkpointer.save", "write_file")  # where it is seen that the manifest is on disk
+KEEPING = (f"{PACKAGE}runs/programs.py", "lowered")
 PATIENCE = 60.0  # seconds for a checkpoint to be written
 STATIONS = {  # by the function that begins each
     "main": "what was typed, and the game",
@@ -51,6 +53,8 @@ class Walk:
             return None
         if threading.current_thread().name.startswith(AHEAD):
             return None
+        if is_below(frame.f_back, KEEPING):
+            return None
         place = (code.co_filename.removeprefix(PACKAGE), code.co_qualname)
         inside = threading.current_thread() is threading.main_thread()
         if place not in self.main:
@@ -73,6 +77,13 @@ class Walk:
         print(f"{len(places)} functions in {len(files)} files\n", *rows(places), sep="\n", flush=True)
         shutil.rmtree(self.out, ignore_errors=True)
         os._exit(code)
+
+
+def is_below(frame: FrameType | None, function: Place) -> bool:
+    """Whether a function is among those that wait for what goes on."""
+    while frame is not None and (frame.f_code.co_filename, frame.f_code.co_qualname) != function:
+        frame = frame.f_back
+    return frame is not None
 
 
 def is_named(code: CodeType) -> bool:

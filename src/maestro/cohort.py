@@ -30,7 +30,9 @@ class Cohort(PyTreeNode):
     exploiters: Exploiters | None = None  # None: there are to be none
 
 
-def init(experiment: Experiment, seed: int, seeds: int, params: Params | None = None) -> Cohort:
+def init(
+    experiment: Experiment, seed: int | Int[Array, ""], seeds: int, params: Params | None = None
+) -> Cohort:
     """Fresh students, one for each seed from `seed` on; all may begin with the same parameters."""
     keys = jnp.stack([jax.random.key(seed + i) for i in range(seeds)])
     coin = jax.random.fold_in(jax.random.key(seed), 2)

@@ -42,8 +42,8 @@ def empty(level: Level, slots: int, memory: Tree | None = None) -> LevelBuffer:
     return LevelBuffer(
         levels=jax.tree.map(lambda x: jnp.zeros((slots, *x.shape), x.dtype), level),
         digest=jnp.zeros((slots, 2), jnp.uint32),
-        score=jnp.full(slots, -jnp.inf),
-        best_return=jnp.full(slots, -jnp.inf),
+        score=jnp.full(slots, -jnp.inf, jnp.float32),
+        best_return=jnp.full(slots, -jnp.inf, jnp.float32),
         played=jnp.zeros(slots, jnp.int32),
         size=jnp.int32(0),
         clock=jnp.int32(0),

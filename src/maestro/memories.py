@@ -50,7 +50,7 @@ class Returns(PyTreeNode):
     @classmethod
     def fresh(cls, *shape: int) -> "Returns":
         """No episode, and no mean."""
-        return cls(jnp.zeros(shape), jnp.zeros(shape), jnp.full(shape, -jnp.inf))
+        return cls(jnp.zeros(shape), jnp.zeros(shape), jnp.full(shape, -jnp.inf, jnp.float32))
 
     def told(self, seen: Evidence) -> "Returns":
         """Few episodes say little: `DOUBT` more are taken to return V, or the mean if V hopes for more."""

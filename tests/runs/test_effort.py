@@ -75,20 +75,13 @@ def test_a_chunk_is_compiled_as_the_settings_say(way, setting, told, caught, tmp
 
 
 @pytest.mark.parametrize(("setting", "told"), [("full", {}), ("quick", QUICK)])
-def test_so_is_the_first_state(setting, told, tmp_path, monkeypatch):
-    asked, jit = [], jax.jit
-
-    def heard(function, **more):
-        if function.__name__ == "initial":
-            asked.append(more["compiler_options"])
-        return jit(function)
-
+def test_so_is_the_first_state(setting, told, caught, tmp_path, monkeypatch):
     config = micro(effort=setting)
     parts = GAMES[config.game], config, build.experiment(GAMES[config.game], config)
-    monkeypatch.setattr(jax, "jit", heard)
     monkeypatch.setattr(Trainer, "foresee", lambda self: None)  # nothing is compiled beside it
-    Trainer(new_folder(tmp_path / "run", config), *parts, Listener(), Signals())
-    assert asked == [told]
+    with pytest.raises(Compiled) as found:
+        Trainer(new_folder(tmp_path / "run", config), *parts, Listener(), Signals())
+    assert found.value.args == (told,)
 
 
 def test_both_efforts_learn_the_same_but_for_rounding():

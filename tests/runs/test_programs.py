@@ -14,7 +14,8 @@ from maestro.games.lasertag import GAME as LASERTAG
 from maestro.games.racing import GAME as RACING
 from maestro.methods import PAPER_METHODS
 from maestro.metrics import Metrics
-from maestro.runs import build, place, programs
+from maestro.runs import beginning, build, place, programs
+from maestro.trees import is_key
 from probes import experiment, start, with_changes
 
 LIMITS = np.int32(0), np.int32(0)
@@ -221,3 +222,30 @@ def test_a_run_uses_them(own_cache, monkeypatch):
     exp = build.experiment(LASERTAG, LASERTAG.presets["tiny"])
     place.compiled(None, exp, jax.eval_shape(lambda: cohort.init(exp, 0, 1)))
     assert asked == [(own_cache, exp)]
+
+
+def test_the_first_states_of_all_seeds_are_made_by_one_program(own_cache, monkeypatch):
+    exp = build.experiment(
+        LASERTAG, with_changes(LASERTAG.presets["tiny"], agent={"hidden": 8, "filters": 4})
+    )
+    for seed in (0, 7, 2**31 - 10_002):
+        wanted = jax.jit(lambda seed=seed: cohort.init(exp, seed, 2))()
+        found = beginning.fresh(exp, seed, 2)
+        assert jax.tree.structure(found) == jax.tree.structure(wanted)
+        for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+            assert one.dtype == other.dtype
+            pair = [jax.random.key_data(x) if is_key(x) else x for x in (one, other)]
+            np.testing.assert_array_equal(*pair)
+        monkeypatch.setattr(programs, "exported", None)  # it is there now
+    assert len(list(own_cache.iterdir())) == 1
+    with pytest.raises(TypeError, match="NoneType"):
+        beginning.fresh(exp, 0, 1)
+
+
+@pytest.mark.parametrize("score", ["max_mc", "mean_mc", "learnability"])
+def test_a_first_state_is_typed_as_all_later_ones_so_that_nothing_is_compiled_twice(score):
+    exp = experiment(with_changes(seeds=1, curriculum={"score": score}))
+    first = jax.eval_shape(lambda: cohort.init(exp, 0, 1))
+    later = jax.eval_shape(partial(cohort.train_steps, exp, 2), first, *LIMITS)[0]
+    for one, other in zip(jax.tree.leaves(first), jax.tree.leaves(later), strict=True):
+        assert (one.shape, one.dtype, one.weak_type) == (other.shape, other.dtype, False)

@@ -1,20 +1,22 @@
-"""What a run begins with, if not with nothing: an agent's parameters, or the last state of another run."""
+"""What a run begins with: nothing, an agent's parameters, or the last state of another run."""
 
 import hashlib
 import shlex
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from maestro import cohort, curriculum, settings, train
 from maestro.agents.base import Agent
 from maestro.cohort import Cohort
 from maestro.config import RunConfig, leaves
 from maestro.games import Game
-from maestro.runs import agent_file, checkpoint, checkpoints
+from maestro.runs import agent_file, checkpoint, checkpoints, effort, programs
 from maestro.runs import folder as run_folder
 from maestro.runs.agent_file import AgentError
 from maestro.runs.checkpoint import CheckpointError
@@ -40,6 +42,15 @@ class Beginning:
     state: Cohort
     position: Position
     about: dict[str, Any]
+
+
+def fresh(experiment: Experiment, seed: int, seeds: int) -> Cohort:
+    """Students who know nothing; by a program that is the same for every first seed, and kept."""
+    begin, first = partial(cohort.init, experiment, seeds=seeds), np.int32(seed)
+    structure = jax.tree.structure(jax.eval_shape(begin, first))
+    known = ("fresh", experiment, seeds), first
+    lowered = programs.lowered(programs.folder(), known, lambda seed: jax.tree.leaves(begin(seed)), first)
+    return jax.tree.unflatten(structure, lowered.compile(effort.options(experiment.effort))(first))
 
 
 def of_agent(path: Path, game: Game, config: RunConfig, experiment: Experiment) -> Beginning:

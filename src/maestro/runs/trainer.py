@@ -16,7 +16,7 @@ from maestro.cohort import Cohort
 from maestro.config import RunConfig
 from maestro.games import Game
 from maestro.metrics import Metrics
-from maestro.runs import beginning, effort, evaluation_log, milestones, served, vain
+from maestro.runs import beginning, evaluation_log, milestones, served, vain
 from maestro.runs import folder as run_folder
 from maestro.runs.agent_file import AgentError
 from maestro.runs.checkpointer import Checkpointer, Poisoned
@@ -73,8 +73,7 @@ class Trainer:
             self.status |= expected(config.schedule)
         found = self.restored()
         self.foreseen = self.foresee() if found is None else None
-        options = effort.options(experiment.effort)
-        own, position = found or (jax.jit(self.initial, compiler_options=options)(), Position())
+        own, position = found or (beginning.fresh(experiment, config.seed, config.seeds), Position())
         self.state = own if place.layout is None else self.together(lambda: place.put(own))
         self.fetched: Cohort | None = own if place.layout else None  # the state, if it is known as a whole
         self.log = MetricsLog(folder.metrics, folder.evaluation, config.schedule.total_updates, position)
