@@ -1,9 +1,11 @@
 """Draw the pictures of docs/regret_study.md that are made of many cohorts.
 
-python docs/scripts/regret_picture.py runs/regret_test     # exploited.png: what students win and lose
-python docs/scripts/regret_picture.py --true runs/regret   # true.png: estimated and true regret of levels
+python docs/scripts/regret_picture.py runs/regret_test             # exploited.png: what students win and lose
+python docs/scripts/regret_picture.py --true runs/regret           # true.png: estimated and true regret
+python docs/scripts/regret_picture.py --true runs/regret_500 half  # true-half.png: the same of others
 """
 
+import math
 import sys
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from regret_tables import responses, surveys
 from maestro.evaluation import round_robin, table
 
 OUT = Path(__file__).parent.parent / "images" / "regret"
+ROW = 5  # panels, at most
 COLORS = {"maestro": "C3", "learnability": "C0", "accel-pfsp": "C1", "plr-pfsp": "C2"}
 
 
@@ -48,29 +51,36 @@ KINDS = {
 }
 
 
-def estimates(study):
+def estimates(study, which=""):
     """Each level of each cohort: the stored estimate, and the regret that a best response shows."""
     found = surveys(study)
-    figure, axes = plt.subplots(2, 5, figsize=(12, 5), layout="constrained", sharey=True)
-    for panel, (name, one) in zip(axes.flat, found.items(), strict=True):
+    deep = math.ceil(len(found) / ROW)
+    wide = math.ceil(len(found) / deep)
+    size = {"figsize": (2.4 * wide, 2.2 * deep + 0.6)}
+    figure, axes = plt.subplots(deep, wide, layout="constrained", sharey=True, squeeze=False, **size)
+    for panel in axes.flat[len(found) :]:
+        panel.set_axis_off()
+    for panel, (name, one) in zip(axes.flat, found.items(), strict=False):
         for kind, (color, label) in KINDS.items():
             rows = [row for row in one["levels"] if row["kind"] == kind]
             stored = [row["estimates"]["stored"] for row in rows]
             true = [row["true_regret"] for row in rows]
             panel.scatter(stored, true, color=color, label=label, s=14, alpha=0.6, lw=0)
-        panel.set_title(f"{name} ({one['score']})", fontsize=10)
+        panel.set_title(f"{name}\n{one['score']}", fontsize=9)
         panel.axhline(0, color="0.7", lw=0.8, zorder=0)
         panel.spines[["top", "right"]].set_visible(False)
     figure.supxlabel("stored estimate, in units of the score")
     figure.supylabel("true regret")
     handles, labels = axes.flat[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
-    figure.savefig(OUT / "true.png", dpi=120)
+    figure.savefig(OUT / f"true{which and '-'}{which}.png", dpi=120)
 
 
 def main():
-    draw = estimates if sys.argv[1] == "--true" else exploited
-    draw(Path(sys.argv[-1]))
+    if sys.argv[1] == "--true":
+        estimates(Path(sys.argv[2]), *sys.argv[3:])
+    else:
+        exploited(Path(sys.argv[1]))
 
 
 if __name__ == "__main__":
