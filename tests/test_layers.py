@@ -17,8 +17,8 @@ ROOMS = {
     "envs": "envs",
     "agents": "agents",
     "games": "games",
-    "method": "rollout regret ppo normalizer level_buffer memories population curriculum methods metrics "
-    "train exploiters cohort pieces sharding rows sums",
+    "method": "rollout trajectory regret ppo normalizer level_buffer memories population curriculum methods "
+    "metrics train exploiters cohort pieces sharding rows sums",
     "evaluation": "evaluation",
     "runs": "runs",
     "analysis": "analysis",
@@ -30,7 +30,8 @@ ORDER = list(ROOMS)
 
 # The teacher sees parameters, levels and scores, so that it serves any game and any learner.
 TEACHERS = ("maestro.level_buffer", "maestro.memories", "maestro.population", "maestro.curriculum")
-HIDDEN_FROM_TEACHER = ("maestro.envs", "maestro.agents", "maestro.rollout", "maestro.ppo")
+OF_GAMES_AND_LEARNERS = ("envs", "agents", "rollout", "trajectory", "ppo")
+HIDDEN_FROM_TEACHER = tuple(f"maestro.{name}" for name in OF_GAMES_AND_LEARNERS)
 TERMINAL = ("rich", "tyro")
 FACES = ("views", "cli")  # what people look at
 # The only places that name the games, or what is in them.

@@ -16,10 +16,10 @@ from ledger import BAD, LENGTH, STEPS, VALUE, WORKERS, certain, crafted, noting
 from maestro import cohort, curriculum, normalizer, ppo, train
 from maestro.evaluation.landscape import measure, summary
 from maestro.normalizer import Normalizer
-from maestro.rollout import Trajectory
 from maestro.runs import agent_file, checkpoint, crowd
 from maestro.runs.agent_file import AgentError
 from maestro.train import EXPLORE, training_plan
+from maestro.trajectory import Trajectory
 from oracles.normalizer import Running
 from oracles.normalizer import returns as twin_returns
 from oracles.regret import gae

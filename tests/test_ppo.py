@@ -16,7 +16,8 @@ from maestro.envs.base import Discrete
 from maestro.envs.lasertag.game import LaserTag
 from maestro.envs.lasertag.levels import sample_level
 from maestro.ppo import Batch, Learner
-from maestro.rollout import Trajectory, rollout
+from maestro.rollout import rollout
+from maestro.trajectory import Trajectory
 from oracles import ppo as twin
 from probes import QUICK
 

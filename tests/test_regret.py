@@ -12,7 +12,7 @@ from maestro.config import CurriculumConfig
 from maestro.curriculum import Task, Teacher
 from maestro.level_buffer import Played
 from maestro.methods import METHODS
-from maestro.rollout import Trajectory
+from maestro.trajectory import Trajectory
 from oracles import regret as twin
 from oracles.coplayers import outcome
 

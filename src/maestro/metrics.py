@@ -11,7 +11,7 @@ from maestro import curriculum, population, regret
 from maestro.curriculum import Curriculum, Task
 from maestro.level_buffer import Played
 from maestro.ppo import Losses
-from maestro.rollout import Trajectory
+from maestro.trajectory import Trajectory
 from maestro.trees import Leaf, Tree
 
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from flax.struct import PyTreeNode
 from jaxtyping import Array, Bool, Float
 
-from maestro.rollout import Trajectory
+from maestro.trajectory import Trajectory
 from maestro.trees import Leaf
 
 FIRST_COUNT = 1e-4  # of the returns that a fresh normalizer pretends to know, of mean 0 and variance 1

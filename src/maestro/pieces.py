@@ -17,8 +17,8 @@ from maestro import cohort, train
 from maestro.cohort import Cohort
 from maestro.curriculum import Task
 from maestro.metrics import Metrics
-from maestro.rollout import STEP_FIELDS, Trajectory
 from maestro.train import Collected, Experiment, Judged, Plan, TrainState
+from maestro.trajectory import STEP_FIELDS, Trajectory
 
 Piece = Callable[..., Any]  # of a cohort, and of what the pieces before it have given
 Told = tuple[Cohort, Array, Metrics]  # the cohort after a cycle, whether it learns in the next, and metrics

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from maestro import mesh
 from maestro.agents.base import Agent, Params
 from maestro.config import PPOConfig
-from maestro.rollout import Trajectory
+from maestro.trajectory import Trajectory
 from maestro.trees import Leaf, Tree
 
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from maestro.memories import Evidence
-from maestro.rollout import Trajectory
+from maestro.trajectory import Trajectory
 
 TOLERANCE = 1e-6  # relative difference of two total scores up to which they are equal
 

@@ -17,7 +17,8 @@ from maestro.level_buffer import Played
 from maestro.metrics import Metrics
 from maestro.normalizer import Normalizer
 from maestro.ppo import Learner, Losses
-from maestro.rollout import STEP_FIELDS, Trajectory, rollout
+from maestro.rollout import rollout
+from maestro.trajectory import STEP_FIELDS, Trajectory
 from maestro.trees import Leaf
 
 

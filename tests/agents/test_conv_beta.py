@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from maestro import cohort, rollout
+from maestro import cohort, rollout, trajectory
 from maestro.agents import lstm
 from maestro.agents.base import Agent
 from maestro.agents.conv_beta import ConvBeta
@@ -168,7 +168,7 @@ class Film(Probe):
 
 def played(monkeypatch, large, **options) -> Any:
     """A trajectory of ten steps whose pictures are large, or are not."""
-    monkeypatch.setattr(rollout, "LARGE", 35 if large else 36)  # bytes of a picture: 36
+    monkeypatch.setattr(trajectory, "LARGE", 35 if large else 36)  # bytes of a picture: 36
     agent = ConvBeta((4,), (2,), (2,), (8,)).fitted(jax.ShapeDtypeStruct((6, 6, 1), jnp.uint8), Film.action)
     students = [agent.init(jax.random.key(i)) for i in range(2)]
 

@@ -12,8 +12,9 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from maestro import memories, normalizer, population, regret
 from maestro.agents.base import Params
 from maestro.envs.base import Level
-from maestro.rollout import Trajectory, rollout
+from maestro.rollout import rollout
 from maestro.train import Experiment, TrainState
+from maestro.trajectory import Trajectory
 from maestro.trees import Leaf
 
 LEVELS, ROLLOUTS = 16, 8  # of the paper's figure, and for each cell

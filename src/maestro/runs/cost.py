@@ -9,11 +9,11 @@ import jax.numpy as jnp
 from maestro import train
 from maestro.config import RunConfig, exploiter_budget, exploiter_count
 from maestro.envs.base import observation_shape
-from maestro.rollout import LARGE
 from maestro.runs.build import parameter_count
 from maestro.runs.checkpoint import raw
 from maestro.sharding import Layout
 from maestro.train import Experiment
+from maestro.trajectory import LARGE
 
 STEP_BYTES = 50  # what a step keeps besides observations and memories
 UNIT_NUMBERS = 24  # that a gradient step keeps for each feature of the recurrent body

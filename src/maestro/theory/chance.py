@@ -9,7 +9,6 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from maestro import regret, train
-from maestro.rollout import Trajectory
 from maestro.theory import newcomers, practice, tabular
 from maestro.theory.convergence import (
     ACTIONS,
@@ -23,6 +22,7 @@ from maestro.theory.convergence import (
 )
 from maestro.theory.practice import CONFIG, Outcome, Plan, Told, Turn
 from maestro.theory.tabular import Tabular
+from maestro.trajectory import Trajectory
 
 LEVELS, HOPELESS, LUCK = 4, 2, 0.02  # levels with something to learn, and those that only luck wins
 VIEWS = ("seen", "hidden")

@@ -1,0 +1,136 @@
+"""What happened in a rollout: as its steps recorded it, and as those read it who learn from it."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax.struct import PyTreeNode
+from jaxtyping import Array
+
+from maestro.agents.base import Agent, Params
+from maestro.envs.base import Level, Obs
+from maestro.trees import Leaf, Tree
+
+STEP_FIELDS = (
+    "obs",
+    "action",
+    "log_prob",
+    "value",
+    "next_value",
+    "reward",
+    "score",
+    "terminated",
+    "truncated",
+    "finished",
+)
+CHUNKS = 16  # the values of next observations are computed in so many pieces, to bound memory
+LARGE = 4096  # bytes of an observation from which on the next one is looked at at once, not remembered
+
+
+class Trajectory(PyTreeNode):
+    """T steps of E environments as the student saw them; every environment starts a fresh episode at 0."""
+
+    obs: Tree  # [T, E, ...]
+    action: Tree  # [T, E, ...]
+    log_prob: Leaf  # [T, E]
+    value: Leaf  # [T, E]
+    next_value: Leaf  # [T, E]; of the observation that followed, also where the episode ended with it
+    reward: Leaf  # [T, E]
+    score: Leaf  # [T, E, 2]; the student's and the co-player's unshaped reward
+    terminated: Leaf  # bool [T, E]
+    truncated: Leaf  # bool [T, E]
+    finished: Leaf  # int [T, E]; episodes finished before this step
+    first_level: Tree  # a tree, each leaf [E, ...]; the level of each environment's first episode
+
+    @property
+    def done(self) -> Array:
+        """[T, E]: the episode ended with this step."""
+        return self.terminated | self.truncated
+
+    @property
+    def num_envs(self) -> int:
+        """E, without the columns of the other seat."""
+        return jax.tree.leaves(self.first_level)[0].shape[0]
+
+    def columns(self, chosen: Array | slice) -> "Trajectory":
+        """Some environments only."""
+        steps = {name: getattr(self, name) for name in STEP_FIELDS}
+        return self.replace(**jax.tree.map(lambda x: x[:, chosen], steps))
+
+    @property
+    def keep(self) -> Array:
+        """[T, E]: 0 where an episode starts."""
+        started = jnp.concatenate([jnp.ones_like(self.done[:1]), self.done[:-1]])
+        return 1.0 - started.astype(jnp.float32)
+
+
+class Recorded(PyTreeNode):
+    """One step as it was taken; the seats that are recorded come first."""
+
+    obs: Tree  # [E, seats, ...]
+    action: Tree  # [E, seats, ...]
+    output: Tree  # [E, seats, ...]; the policy's
+    following: Tree  # [E, seats, ...]; the next observation before any restart; its features if large
+    reward: Leaf  # [E, seats]
+    score: Leaf  # [E, 2]
+    ended: Leaf  # uint8 [E]; 1: terminated, 2: truncated, 3: both, else 0
+
+
+def is_large(obs: Obs) -> bool:
+    """Whether one observation of [seats or T, E, ...] is too large to be remembered twice."""
+    leaves = jax.tree.leaves(obs)
+    count = leaves[0].shape[0] * leaves[0].shape[1]
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in leaves) > LARGE * count
+
+
+def assemble(
+    agent: Agent, student: Params, recorded: Recorded, memory: Any, first_level: Level
+) -> Trajectory:
+    """The recorded steps as a trajectory; the seats become columns, the values come from the memories.
+
+    The memories after each observation have leaves [T, seats, E, ...].
+    """
+    seats = recorded.action.shape[2]
+
+    def columns(tree: Tree) -> Tree:
+        return jax.tree.map(lambda x: x.reshape(x.shape[0], -1, *x.shape[3:]), tree)
+
+    memory = columns(memory)
+    by_seat = jax.tree.map(
+        lambda x: jnp.moveaxis(x, 2, 1),
+        (recorded.obs, recorded.action, recorded.output, recorded.following, recorded.reward),
+    )
+    obs, action, output, following, reward = columns(by_seat)
+    next_value = (
+        agent.value(student, following) if is_large(obs) else next_values(agent, student, memory, following)
+    )
+    terminated, truncated = recorded.ended & 1 > 0, recorded.ended & 2 > 0
+    done = (recorded.ended > 0).astype(jnp.int32)
+    finished = jnp.cumsum(done, axis=0) - done
+    return Trajectory(
+        obs=obs,
+        action=action,
+        log_prob=agent.distribution.log_prob(output, action),
+        value=agent.value(student, agent.features(memory)),
+        next_value=next_value,
+        reward=reward,
+        score=jnp.tile(recorded.score, (1, seats, 1)),
+        terminated=jnp.tile(terminated, (1, seats)),
+        truncated=jnp.tile(truncated, (1, seats)),
+        finished=jnp.tile(finished, (1, seats)),
+        first_level=first_level,
+    )
+
+
+def next_values(agent: Agent, student: Params, memory: Any, next_obs: Obs) -> Array:
+    """The student's value of each observation that followed a step, before any restart."""
+    weights = agent.prepare(student)
+
+    def piece(inputs: Any) -> Array:
+        memory, obs = inputs
+        return agent.value(student, agent.step(weights, memory, obs)[1])
+
+    steps, envs = jax.tree.leaves(next_obs)[0].shape[:2]
+    pieces = next(c for c in range(min(CHUNKS, steps), 0, -1) if steps % c == 0)
+    split = jax.tree.map(lambda x: x.reshape(pieces, -1, *x.shape[2:]), (memory, next_obs))
+    return jax.lax.map(piece, split).reshape(steps, envs)
