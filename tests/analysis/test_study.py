@@ -10,8 +10,8 @@ import pytest
 
 from maestro import toml
 from maestro.analysis import figures
-from maestro.analysis.study import after, games, grid, measures, pace, pieces, plan
-from maestro.analysis.study.pieces import BEGUN, DONE, NEW
+from maestro.analysis.study import after, games, grid, measures, pace, plan, run_folders
+from maestro.analysis.study.run_folders import BEGUN, DONE, NEW
 from maestro.evaluation import table
 from maestro.games import find
 from maestro.games.lasertag import GAME as LASERTAG
@@ -182,17 +182,17 @@ def test_all_mistakes_are_told_at_once_and_those_of_all_cohorts_once() -> None:
 def test_a_cohort_is_new_then_begun_then_done(tmp_path) -> None:
     found = study(DR)
     (planned,) = found.cohorts
-    assert pieces.standings(found, tmp_path)[0].state == NEW
+    assert run_folders.standings(found, tmp_path)[0].state == NEW
     folder = claim(tmp_path / "runs" / "dr-sp")
     run_folder.begin(folder, planned.config)
     run_folder.begin_session(folder, planned.config, sessions.this_one("cpu"))
     folder.checkpoints.mkdir()
     (folder.checkpoints / "000000003-000000003.json").touch()
-    (standing,) = pieces.standings(found, tmp_path)
+    (standing,) = run_folders.standings(found, tmp_path)
     assert (standing.state, standing.updates, standing.left) == (BEGUN, 3, 1)
     shutil.rmtree(folder.path)
     finished(tmp_path, planned, [PAPER, ROCK])
-    (standing,) = pieces.standings(found, tmp_path)
+    (standing,) = run_folders.standings(found, tmp_path)
     assert (standing.state, standing.left) == (DONE, 0)
 
 
@@ -204,7 +204,7 @@ def test_what_was_copied_into_a_study_must_be_whole_and_its_own(tmp_path) -> Non
     finished(tmp_path, replace(maestro, config=replace(maestro.config, seed=5)), [PAPER, ROCK])
     finished(tmp_path, replace(fsp, config=replace(fsp.config, method="dr-pfsp")), [PAPER, ROCK])
     with pytest.raises(SettingsError) as caught:
-        pieces.standings(found, tmp_path)
+        run_folders.standings(found, tmp_path)
     whole, other, method = caught.value.problems
     assert "dr-sp: a piece that is not whole; copy it again, or remove it" in whole
     assert "maestro: its settings are not those of the study:\n    seed: 5 -> 0" in other
@@ -215,24 +215,26 @@ def test_a_piece_has_no_checkpoints_and_says_which_of_its_files_are_too_large(tm
     folder = finished(tmp_path, study(DR).cohorts[0], [PAPER, ROCK])
     folder.checkpoints.mkdir()
     (folder.checkpoints / "000000004-000000004.json").touch()
-    assert pieces.make_piece(folder) == [] and not folder.checkpoints.exists()
+    assert run_folders.make_piece(folder) == [] and not folder.checkpoints.exists()
     assert folder.agents.is_dir()
     (folder.path / "film.gif").write_bytes(b"0" * 17_000_000)
-    assert pieces.make_piece(folder) == [f"{folder.path}/film.gif: 17.0 MB; files of a piece have at most 16"]
+    assert run_folders.make_piece(folder) == [
+        f"{folder.path}/film.gif: 17.0 MB; files of a piece have at most 16"
+    ]
 
 
 def test_cohorts_may_be_added_to_a_study_but_not_changed_or_removed() -> None:
     before = study(DR, MAESTRO, crossplay=[{}])
-    assert pieces.changes(before, study(DR, MAESTRO, {"method": "dr-fsp"}, figures=["all"])) == []
+    assert run_folders.changes(before, study(DR, MAESTRO, {"method": "dr-fsp"}, figures=["all"])) == []
     changed = study({**DR, "seeds": 7}, {"method": "dr-fsp"})
-    assert pieces.changes(before, changed) == ["cohort dr-sp: seeds: 2 -> 7", "cohort maestro: is gone"]
+    assert run_folders.changes(before, changed) == ["cohort dr-sp: seeds: 2 -> 7", "cohort maestro: is gone"]
 
 
 def test_what_is_left_is_estimated_by_the_slowest_of_the_sessions_most_like_it(tmp_path) -> None:
     other = {"method": "dr-fsp", "settings": {"ppo": {"epochs": 2}}}
     found = study(DR, MAESTRO, {**DR, "name": "twin", "seeds": 4}, other)
     folders = [finished(tmp_path, cohort, [PAPER, ROCK]) for cohort in found.cohorts[:2]]
-    dr, maestro, twin, other = pieces.standings(found, tmp_path)
+    dr, maestro, twin, other = run_folders.standings(found, tmp_path)
     assert pace.seconds(twin, [], "cpu") is None
     note_session(folders[0], 2.0, 1)
     note_session(folders[0], 12.0, 4)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from maestro import cli
-from maestro.analysis.study import pieces
+from maestro.analysis.study import run_folders
 from maestro.cli import launch
 from maestro.cli.sitting import Sitting
 from maestro.runs import folder as run_folder
@@ -106,8 +106,8 @@ def test_an_interrupt_stops_the_cohort_in_good_order_and_the_study_with_it(
     assert sitting(place / "out").run() == 130
     captured = capsys.readouterr()
     assert "stopped at update 1; the same command goes on" in captured.err and "dr-fsp" in captured.out
-    (standing, _) = pieces.standings(study(*COHORTS), place / "out")
-    assert (standing.state, standing.updates) == (pieces.BEGUN, 1)
+    (standing, _) = run_folders.standings(study(*COHORTS), place / "out")
+    assert (standing.state, standing.updates) == (run_folders.BEGUN, 1)
 
 
 def test_checkpoints_are_kept_if_the_file_says_so(place) -> None:
@@ -212,7 +212,7 @@ def test_a_cohort_that_fails_leaves_the_others_their_turn(place, monkeypatch, ca
     captured = capsys.readouterr()
     assert "maestro: dr-sp failed: 10 updates in a row were not finite" in captured.err
     assert "GB are needed" in captured.err and "  crossplay test" in captured.out
-    assert [s.state for s in one.standings()] == [pieces.BEGUN, pieces.DONE, pieces.NEW]
+    assert [s.state for s in one.standings()] == [run_folders.BEGUN, run_folders.DONE, run_folders.NEW]
 
 
 def test_finished_cohorts_from_elsewhere_are_merged(whole, place, capsys) -> None:

@@ -16,7 +16,7 @@ import yaml
 
 import runs_helpers
 from maestro import cli
-from maestro.analysis.study import parts, pieces
+from maestro.analysis.study import parts, run_folders
 from maestro.analysis.study.steps import MADE
 from maestro.cli import launch
 from maestro.runs import folder as run_folder
@@ -227,7 +227,7 @@ def test_a_copy_that_was_cut_short_is_no_cohort_and_is_made_again(place, monkeyp
         parts.copy(standing, place / "out", checkpoints=False)
     assert not (place / "out" / "runs").exists()
     parts.copy(standing, place / "out", checkpoints=False)
-    assert pieces.standings(found, place / "out")[0].state == pieces.DONE
+    assert run_folders.standings(found, place / "out")[0].state == run_folders.DONE
     assert [path.name for path in (place / "out").iterdir()] == ["runs"]
 
 
@@ -337,12 +337,12 @@ def test_a_look_while_another_process_begins_or_ends_a_cohort_is_no_mistake(plac
         refuse(one)
 
     monkeypatch.setattr(run_folder, "refuse_used", begin_first)
-    assert pieces.standings(found, place)[0].state == pieces.BEGUN
+    assert run_folders.standings(found, place)[0].state == run_folders.BEGUN
     shutil.rmtree(folder.path)
     folder = finished(place, found.cohorts[0], [PAPER, ROCK])
     with lock.hold(folder.path):
-        assert pieces.standings(found, place)[0].state == pieces.BEGUN
-    assert pieces.standings(found, place)[0].state == pieces.DONE
+        assert run_folders.standings(found, place)[0].state == run_folders.BEGUN
+    assert run_folders.standings(found, place)[0].state == run_folders.DONE
 
 
 def test_who_waits_for_those_who_only_look_is_not_taken_for_one_of_them(tmp_path, monkeypatch) -> None:

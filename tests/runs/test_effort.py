@@ -12,8 +12,8 @@ from maestro.cli.opening import open_run
 from maestro.games.lasertag import GAME as LASERTAG
 from maestro.games.racing import GAME as RACING
 from maestro.runs import build, effort, place, programs
+from maestro.runs.chunks import VARIABLE
 from maestro.runs.effort import QUICK
-from maestro.runs.pieces import VARIABLE
 from maestro.runs.signals import Signals
 from maestro.runs.trainer import Trainer
 from maestro.sharding import Layout

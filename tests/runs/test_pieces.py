@@ -14,7 +14,7 @@ import runs_helpers
 from maestro import cohort, pieces
 from maestro.games.lasertag import GAME as LASERTAG
 from maestro.runs import build, making, place, programs
-from maestro.runs.pieces import VARIABLE, form, raw, whole
+from maestro.runs.chunks import VARIABLE, form, raw, whole
 from maestro.settings import SettingsError
 from maestro.sharding import Layout
 from maestro.trees import is_key

@@ -28,7 +28,7 @@ from maestro.cohort import Cohort
 from maestro.config import RunConfig
 from maestro.curriculum import Method
 from maestro.games import Game
-from maestro.runs import agent_file, beginning, build, cost, lock, pieces, sessions, summary
+from maestro.runs import agent_file, beginning, build, chunks, cost, lock, sessions, summary
 from maestro.runs import folder as run_folder
 from maestro.runs.beginning import Beginning
 from maestro.runs.crew import STANDS, Gone
@@ -99,7 +99,7 @@ def dry_run(job: Job) -> None:
     """Print what a run would be, and refuse what cannot fit."""
     experiment = build.experiment(job.game, job.config, job.method)
     build.lstm_form(experiment, job.layout)
-    pieces.form(experiment, job.layout)
+    chunks.form(experiment, job.layout)
     need, have = cost.memory(job.config, experiment, job.layout), device_memory()
     say(toml.to_toml(job.config))
     say(f"# parameters of one agent: {build.parameter_count(experiment):,}")
@@ -124,7 +124,7 @@ def launch(
     job = replace(job, page=job.page and end is None)
     experiment = build.experiment(job.game, job.config, job.method)
     form = build.lstm_form(experiment, job.layout)
-    pieces.form(experiment, job.layout)  # one that cannot be is refused before anything is begun
+    chunks.form(experiment, job.layout)  # one that cannot be is refused before anything is begun
     if new and (need := cost.memory(job.config, experiment, job.layout)) > (have := device_memory()):
         raise too_large(need, have)
     wandb = import_wandb() if job.wandb else None
@@ -184,7 +184,7 @@ def work(
             brief(job.crew, job)
         place = Place(job.layout, job.crew)
         trainer = Trainer(folder, job.game, config, experiment, progress, signals, place)
-        chunk, layout = pieces.form(experiment, job.layout), str(job.layout or ONE)
+        chunk, layout = chunks.form(experiment, job.layout), str(job.layout or ONE)
         now = sessions.this_one(device, form.name if form else "", layout, chunk)
         changed = run_folder.begin_session(folder, config, now, job.origin)
         if changed:

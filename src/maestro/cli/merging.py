@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from maestro.analysis.study import parts
-from maestro.analysis.study.pieces import DONE, Standing
+from maestro.analysis.study.run_folders import DONE, Standing
 from maestro.analysis.study.steps import MADE
 from maestro.cli.arguments import Mistake, make_folder
 from maestro.cli.output import say

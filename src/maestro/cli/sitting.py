@@ -7,9 +7,9 @@ from typing import NoReturn
 
 import jax
 
-from maestro.analysis.study import after, pace, pieces
-from maestro.analysis.study.pieces import BEGUN, DONE, NEW, Standing
+from maestro.analysis.study import after, pace, run_folders
 from maestro.analysis.study.plan import Study
+from maestro.analysis.study.run_folders import BEGUN, DONE, NEW, Standing
 from maestro.analysis.study.steps import MADE, Step
 from maestro.cli import launch
 from maestro.cli import study_report as report
@@ -50,7 +50,7 @@ class Sitting:
     def standings(self) -> list[Standing]:
         """How far every cohort is that is asked for."""
         try:
-            found = pieces.standings(self.study, self.out)
+            found = run_folders.standings(self.study, self.out)
         except SettingsError as error:
             raise Mistake("\n  ".join(["these runs do not belong to the study:", *error.problems])) from None
         return [one for one in found if not self.only or one.planned.name in self.only]
@@ -121,7 +121,7 @@ class Sitting:
         """What is left of a finished cohort is a piece."""
         if not self.study.top.keep_checkpoints:
             try:
-                for line in pieces.make_piece(one.folder):
+                for line in run_folders.make_piece(one.folder):
                     say(f"maestro: {line}", error=True)
             except Locked as error:
                 self.fail(one.planned.name, str(error))

@@ -153,14 +153,14 @@ def known_game(name: Any) -> Any:
 
 def furnish(options: Options, study: Any, out: Path) -> None:
     """Keep a copy of the file; one by which less or other cohorts were to be trained is refused."""
-    from maestro.analysis.study import pieces, plan
+    from maestro.analysis.study import plan, run_folders
     from maestro.runs.files import replacing, sync
 
     copy = out / FILE
     source = Path(options.file) / FILE if Path(options.file).is_dir() else Path(options.file)
     if copy.exists():
         before = plan.read(toml.read(copy), study.game, {p: find_method(p) for p in options.method})
-        if changed := pieces.changes(before, study):
+        if changed := run_folders.changes(before, study):
             lines = "\n  ".join(changed)
             raise Mistake(f"{out} holds a study with other cohorts; choose another --out:\n  {lines}")
     elif out.is_dir() and [p for p in out.iterdir() if p.name != "runs" and not p.name.startswith(FILE)]:

@@ -8,7 +8,7 @@ from maestro.analysis.study import pace
 from maestro.analysis.study.drawings import DRAWN
 from maestro.analysis.study.games import RANKING, read_ranking
 from maestro.analysis.study.pace import Pace
-from maestro.analysis.study.pieces import Standing
+from maestro.analysis.study.run_folders import Standing
 from maestro.analysis.study.steps import Step
 from maestro.cli.progress import roughly
 from maestro.cli.table import lines, width

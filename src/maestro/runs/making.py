@@ -13,7 +13,7 @@ import numpy as np
 from maestro import cohort, pieces, sharding
 from maestro.cohort import Cohort
 from maestro.runs import effort, programs
-from maestro.runs.pieces import Pieces, raw, whole
+from maestro.runs.chunks import Pieces, raw, whole
 from maestro.train import Experiment, Plan
 
 

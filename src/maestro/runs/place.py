@@ -12,7 +12,7 @@ from jax.experimental import multihost_utils
 
 from maestro import cohort, sharding
 from maestro.cohort import Cohort
-from maestro.runs import checkpoint, effort, making, pieces, programs
+from maestro.runs import checkpoint, chunks, effort, making, programs
 from maestro.runs.first import First
 from maestro.runs.other import Other
 from maestro.runs.signals import FOR_EVER, Signals
@@ -72,7 +72,7 @@ class Place:
 
 def compiled(layout: Layout | None, experiment: Experiment, state: Cohort) -> Any:
     """The program of a chunk."""
-    if pieces.form(experiment, layout) == "pieces":
+    if chunks.form(experiment, layout) == "pieces":
         return making.compiled(programs.folder(), experiment, state)
     steps, options = partial(cohort.train_steps, experiment, cohort.LENGTH), effort.options(experiment.effort)
     limits = np.int32(0), np.int32(0)

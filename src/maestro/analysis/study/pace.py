@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from maestro.analysis.study.pieces import Standing
+from maestro.analysis.study.run_folders import Standing
 from maestro.config import RunConfig, exploiter_budget
 from maestro.runs import folder as run_folder
 from maestro.runs import sessions

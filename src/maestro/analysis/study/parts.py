@@ -6,9 +6,9 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from maestro.analysis.study import pieces
-from maestro.analysis.study.pieces import BEGUN, DONE, Standing
+from maestro.analysis.study import run_folders
 from maestro.analysis.study.plan import Study
+from maestro.analysis.study.run_folders import BEGUN, DONE, Standing
 from maestro.runs import agent_file, lock
 from maestro.runs import folder as run_folder
 from maestro.runs.folder import RunError, RunFolder
@@ -44,7 +44,7 @@ def offered(study: Study, folders: Iterable[Path]) -> list[Standing]:
                 problems.append(f"{path}: is no cohort of the study")
                 continue
             try:
-                found.append(pieces.standing(study, known[path.name], RunFolder(path)))
+                found.append(run_folders.standing(study, known[path.name], RunFolder(path)))
             except RunError as error:
                 problems.append(str(error))
     if problems:
