@@ -56,15 +56,14 @@ def test_a_table_without_its_source_stays_as_it_is_and_is_named(script, tmp_path
 
 
 def test_every_table_has_one_place_on_the_page(script, tmp_path):
-    page = script.PAGE.read_text()
     for make in (script.of_pieces, *script.MAKERS.values()):
         names = list(make(tmp_path, []))
-        filled = script.study_tables.filled(page, dict.fromkeys(names, "NEW"))
+        filled = script.study_tables.filled(script.text(), dict.fromkeys(names, "NEW"))
         assert filled.count("\n\nNEW\n\n") == len(names)
 
 
 def test_the_overview_is_of_the_tables_of_the_page_and_has_every_cohort_that_it_explains(script):
-    page = script.PAGE.read_text()
+    page = script.text()
     assert script.study_tables.filled(page, {"overview": script.overview(page)}) == page
     found, ranks = script.on_page(page, "overview"), script.on_page(page, "rank correlation")
     assert len(found) == 22 and found["`learn-plr`"]["gain"] == "-"
@@ -96,7 +95,20 @@ def test_the_tables_of_half_the_length_are_made_amid_those_of_the_page(script, t
     page = tmp_path / "page.md"
     gain = script.lines(["cohort", "gain"], ["`kept`", "+.700"], ["`again`", "+.100"])
     page.write_text(f"<!-- half exploited: made by x -->\n\n{gain}\n\n<!-- end of half exploited -->")
-    monkeypatch.setattr(script, "PAGE", page)
+    monkeypatch.setattr(script, "PAGES", [page])
     monkeypatch.setattr(script, "exploited", lambda _: script.lines(["cohort", "gain"], ["`again`", "+.900"]))
     _, make = script.of_half(tmp_path, [])["half exploited"]
     assert make().splitlines()[2:] == ["| `kept` | +.700 |", "| `again` | +.900 |"]
+
+
+def test_tables_are_written_where_their_places_are(script, tmp_path, monkeypatch):
+    place = "<!-- {}: made by docs/scripts/regret_tables.py -->\n\n{}\n\n<!-- end of {} -->"
+    pages = [tmp_path / "one.md", tmp_path / "two.md"]
+    for page, name in zip(pages, ("a", "b"), strict=True):
+        page.write_text(place.format(name, "old", name))
+    monkeypatch.setattr(script, "PAGES", pages)
+    script.fill({"b": "new"})
+    assert script.text() == "\n".join([place.format("a", "old", "a"), place.format("b", "new", "b")])
+    with pytest.raises(SystemExit, match="no page has a place for c"):
+        script.fill({"b": "newer", "c": "lost"})
+    assert "newer" not in script.text()

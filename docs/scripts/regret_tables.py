@@ -1,4 +1,4 @@
-"""Write the tables of docs/regret_study.md, made of the runs and games of studies/regret.toml.
+"""Write the tables of docs/regret_study.md and regret_details.md, made of the runs of studies/regret.toml.
 
 python docs/scripts/regret_tables.py runs/regret
 python docs/scripts/regret_tables.py --fresh runs/regret_test   # those of ten fresh seeds
@@ -39,7 +39,7 @@ from maestro.evaluation.resampling import student_interval
 from maestro.regret import SCORES
 from maestro.runs.folder import RunFolder
 
-study_tables.PAGE = PAGE = Path(__file__).parent.parent / "regret_study.md"
+PAGES = [Path(__file__).parent.parent / name for name in ("regret_study.md", "regret_details.md")]
 study_tables.PLACE = study_tables.PLACE.replace("study_tables", "regret_tables")
 LENGTHS = (500, 1000)  # updates: the preset's own, and twice as many
 ON_A_LAPTOP = 600  # updates of studies/regret_tiny.toml
@@ -287,7 +287,7 @@ def of_half(study, runs):
 
 def with_others(name, make):
     """A table with the rows of other cohorts that stand on the page."""
-    return lines(*amid(PAGE.read_text(), name, make(), HALF[name]))
+    return lines(*amid(text(), name, make(), HALF[name]))
 
 
 def of_laptop(study, runs):
@@ -333,6 +333,22 @@ OVERVIEW = {  # head: its parts (column, {table: letter}), of which the first ta
 }
 
 
+def text():
+    """Both pages."""
+    return "\n".join(page.read_text() for page in PAGES)
+
+
+def fill(found):
+    """Write tables into their places, on whichever page these are."""
+    if lost := [name for name in found if f"<!-- {name}: made by" not in text()]:
+        raise SystemExit(f"no page has a place for {', '.join(lost)}")
+    for page in PAGES:
+        old = page.read_text()
+        here = {name: table for name, table in found.items() if f"<!-- {name}: made by" in old}
+        study_tables.PAGE = page
+        page.write_text(study_tables.filled(old, here))
+
+
 def overview(page):
     """A row for each cohort that the page explains, of its own tables, each number with its letter."""
     parts = [part for some in OVERVIEW.values() for part in some]
@@ -360,8 +376,8 @@ def main():
     folders = sorted((study / "runs").iterdir()) if (study / "runs").is_dir() else []
     runs = [path for path in folders if RunFolder(path).metrics.is_file()]
     found = made(MAKERS.get(kind, of_pieces)(study, runs))
-    page = study_tables.filled(PAGE.read_text(), found)
-    PAGE.write_text(study_tables.filled(page, {"overview": overview(page)}))
+    fill(found)
+    fill({"overview": overview(text())})
 
 
 MAKERS = {
