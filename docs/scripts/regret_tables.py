@@ -260,28 +260,30 @@ def of_responses(study, runs):
     }
 
 
+def of_games(prefix, study):
+    """Tables of levels, games and best responses, whose names have something before them."""
+    found = {
+        "true regret": (study / "true", partial(worth, study)),
+        "rank correlation": (study / "true", partial(ranks, study)),
+        "hunter": fixed(met(study)),
+        "scripted": fixed(met(study, "validation")),
+        "exploited": (study / "exploit", partial(exploited, study)),
+    }
+    return {f"{prefix} {name}": table for name, table in found.items()}
+
+
 def of_four(study, runs):
     """The tables of the last four pieces, with the paper's method, at both lengths."""
     games = played(study, "generated-64")
     return {f"four capture, {end}": (study / "runs", partial(captures, runs, end)) for end in LENGTHS} | {
-        "four true regret": (study / "true", partial(worth, study)),
-        "four rank correlation": (study / "true", partial(ranks, study)),
         "four round robin": (games, lambda: standings(games_of(study, "generated-64"))),
-        "four hunter": fixed(met(study)),
-        "four scripted": fixed(met(study, "validation")),
-        "four exploited": (study / "exploit", partial(exploited, study)),
+        **of_games("four", study),
     }
 
 
 def of_half(study, runs):
     """The tables of students of the preset's own length; cohorts that are not there keep their rows."""
-    found = {
-        "half true regret": (study / "true", partial(worth, study)),
-        "half rank correlation": (study / "true", partial(ranks, study)),
-        "half hunter": fixed(met(study)),
-        "half scripted": fixed(met(study, "validation")),
-        "half exploited": (study / "exploit", partial(exploited, study)),
-    }
+    found = of_games("half", study)
     return {name: (source, partial(with_others, name, make)) for name, (source, make) in found.items()}
 
 
@@ -295,12 +297,8 @@ def of_laptop(study, runs):
     games = played(study, "generated-64")
     return {
         "laptop capture": (study / "runs", partial(captures, runs, ON_A_LAPTOP)),
-        "laptop true regret": (study / "true", partial(worth, study)),
-        "laptop rank correlation": (study / "true", partial(ranks, study)),
         "laptop round robin": (games, lambda: standings(table.read(games))),
-        "laptop hunter": fixed(met(study)),
-        "laptop scripted": fixed(met(study, "validation")),
-        "laptop exploited": (study / "exploit", partial(exploited, study)),
+        **of_games("laptop", study),
     }
 
 

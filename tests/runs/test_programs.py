@@ -228,9 +228,10 @@ def test_the_first_states_of_all_seeds_are_made_by_one_program(own_cache, monkey
     exp = build.experiment(
         LASERTAG, with_changes(LASERTAG.presets["tiny"], agent={"hidden": 8, "filters": 4})
     )
+    like = jax.eval_shape(lambda: cohort.init(exp, 0, 2))
     for seed in (0, 7, 2**31 - 10_002):
         wanted = jax.jit(lambda seed=seed: cohort.init(exp, seed, 2))()
-        found = beginning.fresh(exp, seed, 2)
+        found = beginning.fresh(exp, seed, like)
         assert jax.tree.structure(found) == jax.tree.structure(wanted)
         for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
             assert one.dtype == other.dtype
@@ -239,7 +240,7 @@ def test_the_first_states_of_all_seeds_are_made_by_one_program(own_cache, monkey
         monkeypatch.setattr(programs, "exported", None)  # it is there now
     assert len(list(own_cache.iterdir())) == 1
     with pytest.raises(TypeError, match="NoneType"):
-        beginning.fresh(exp, 0, 1)
+        beginning.fresh(exp, 0, jax.eval_shape(lambda: cohort.init(exp, 0, 1)))
 
 
 @pytest.mark.parametrize("score", ["max_mc", "mean_mc", "learnability"])

@@ -44,13 +44,15 @@ class Beginning:
     about: dict[str, Any]
 
 
-def fresh(experiment: Experiment, seed: int, seeds: int) -> Cohort:
+def fresh(experiment: Experiment, seed: int, like: Cohort) -> Cohort:
     """Students who know nothing; by a program that is the same for every first seed, and kept."""
-    begin, first = partial(cohort.init, experiment, seeds=seeds), np.int32(seed)
-    structure = jax.tree.structure(jax.eval_shape(begin, first))
+    seeds, first = len(like.seeds.key), np.int32(seed)
+    begin = partial(cohort.init, experiment, seeds=seeds)
     known = ("fresh", experiment, seeds), first
     lowered = programs.lowered(programs.folder(), known, lambda seed: jax.tree.leaves(begin(seed)), first)
-    return jax.tree.unflatten(structure, lowered.compile(effort.options(experiment.effort))(first))
+    return jax.tree.unflatten(
+        jax.tree.structure(like), lowered.compile(effort.options(experiment.effort))(first)
+    )
 
 
 def of_agent(path: Path, game: Game, config: RunConfig, experiment: Experiment) -> Beginning:

@@ -71,9 +71,10 @@ class Trainer:
         self.status: dict[str, Any] = {"total": config.schedule.total_updates}
         if config.schedule.exploiters != "none":
             self.status |= expected(config.schedule)
+        self.like = jax.eval_shape(lambda: cohort.init(experiment, config.seed, config.seeds))
         found = self.restored()
         self.foreseen = self.foresee() if found is None else None
-        own, position = found or (beginning.fresh(experiment, config.seed, config.seeds), Position())
+        own, position = found or (beginning.fresh(experiment, config.seed, self.like), Position())
         self.state = own if place.layout is None else self.together(lambda: place.put(own))
         self.fetched: Cohort | None = own if place.layout else None  # the state, if it is known as a whole
         self.log = MetricsLog(folder.metrics, folder.evaluation, config.schedule.total_updates, position)
@@ -93,22 +94,17 @@ class Trainer:
         known = self.state.exploiters
         return {} if known is None else {"exploiter_updates": int(known.updates)}
 
-    def initial(self) -> Cohort:
-        """The state that the settings alone decide."""
-        return cohort.init(self.experiment, self.config.seed, self.config.seeds)
-
     def foresee(self) -> Future[Any] | None:
         """The program under way while the first state is made; on a mesh it waits for where that lies."""
         if self.place.layout is not None:
             return None
-        like = jax.eval_shape(self.initial)
-        return ThreadPoolExecutor(1, AHEAD).submit(self.place.compiled, self.experiment, like)
+        return ThreadPoolExecutor(1, AHEAD).submit(self.place.compiled, self.experiment, self.like)
 
     def restored(self) -> tuple[Cohort, Position] | None:
         """Where the run goes on; None if from the first update, logs of a lost run being kept aside."""
         found = None
         if any(self.folder.checkpoints.iterdir()):
-            found = self.checkpointer.restore(jax.eval_shape(self.initial))
+            found = self.checkpointer.restore(self.like)
         known = run_folder.read_json(self.folder.status).get("checkpoint")
         if found is not None:
             if type(known) is int and known > found[1].updates:
