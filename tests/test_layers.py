@@ -18,7 +18,7 @@ ROOMS = {
     "agents": "agents",
     "games": "games",
     "method": "rollout trajectory regret ppo normalizer level_buffer memories population curriculum methods "
-    "metrics train exploiters cohort pieces sharding rows sums",
+    "metrics train exploiters cohort pieces sharding rows sums next_values",
     "evaluation": "evaluation",
     "runs": "runs",
     "analysis": "analysis",

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from maestro import regret
+from maestro import next_values, regret
 from maestro.agents.distributions import Categorical
 from maestro.envs.players import Sight
 from maestro.evaluation.opponents import trained
@@ -107,6 +107,34 @@ def test_both_memories_start_again_with_every_episode(counted) -> None:
 
 def test_the_next_value_is_of_the_observation_before_the_restart(counted) -> None:
     np.testing.assert_array_equal(counted.next_value, counted.value + 1)
+
+
+def test_only_values_that_nobody_knows_need_to_be_looked_at(counted, monkeypatch) -> None:
+    """As on a GPU: within an episode the next step knows them, and nothing follows the end of a game."""
+    monkeypatch.setattr(next_values, "every", next_values.missing)
+    found = play(Counter(), queue, agent=TallyAgent(), both_seats=True)
+    counts = ~counted.terminated
+    np.testing.assert_array_equal(found.next_value[counts], counted.next_value[counts])
+    assert counted.truncated[:-1].sum(axis=0).max() > 1  # of one environment several
+    assert (counts & ~counted.truncated)[-1].any()  # the rollout's last step ends no episode
+
+
+def test_both_ways_to_the_next_values_agree_with_a_network_that_remembers(monkeypatch) -> None:
+    every = play(Counter(), queue)
+    monkeypatch.setattr(next_values, "every", next_values.missing)
+    some = play(Counter(), queue)
+    counts = ~every.terminated
+    np.testing.assert_allclose(some.next_value[counts], every.next_value[counts], atol=1e-5)
+
+
+@pytest.mark.parametrize(("platform", "marks"), [("cpu", (True, False)), ("cuda", (False, True))])
+def test_each_platform_has_its_way_to_the_next_values(platform, marks, monkeypatch) -> None:
+    monkeypatch.setattr(next_values, "every", lambda *inputs: inputs[3] * 17.5)
+    monkeypatch.setattr(next_values, "missing", lambda *inputs: inputs[3] * 23.5)
+    ended = jnp.zeros((4, 2), bool)
+    found = jax.jit(lambda: next_values.found(SmallAgent(), {}, ((), ()), jnp.ones((4, 2)), ended, ended))
+    text = found.trace().lower(lowering_platforms=(platform,)).as_text()
+    assert ("1.750000e+01" in text, "2.350000e+01" in text) == marks
 
 
 def test_what_follows_a_time_limit_counts_and_what_follows_the_end_does_not(counted) -> None:

@@ -84,10 +84,10 @@ class Batch(PyTreeNode):
 def loss(params: Params, config: PPOConfig, agent: Agent, batch: Batch) -> tuple[Array, Losses]:
     """PPO's objective on one minibatch of sequences."""
     features = agent.unroll(params, batch.obs, batch.keep)
-    output = agent.policy(params, features)
+    output, value = agent.outputs(params, features)
     ratio = jnp.exp(agent.distribution.log_prob(output, batch.action) - batch.log_prob)
     policy = policy_loss(ratio, batch.advantage, config.clip)
-    value = value_loss(config, agent.value(params, features), batch.value, batch.target)
+    value = value_loss(config, value, batch.value, batch.target)
     entropy = jnp.mean(agent.distribution.entropy(output))
     total = policy + config.value_coef * value - config.entropy_coef * entropy
     clipped = jnp.mean((jnp.abs(ratio - 1) > config.clip).astype(jnp.float32))

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from flax.struct import PyTreeNode
 from jaxtyping import Array
 
+from maestro import next_values
 from maestro.agents.base import Agent, Params
 from maestro.envs.base import Level, Obs
 from maestro.trees import Leaf, Tree
@@ -23,7 +24,6 @@ STEP_FIELDS = (
     "truncated",
     "finished",
 )
-CHUNKS = 16  # the values of next observations are computed in so many pieces, to bound memory
 LARGE = 4096  # bytes of an observation from which on the next one is looked at at once, not remembered
 
 
@@ -34,7 +34,7 @@ class Trajectory(PyTreeNode):
     action: Tree  # [T, E, ...]
     log_prob: Leaf  # [T, E]
     value: Leaf  # [T, E]
-    next_value: Leaf  # [T, E]; of the observation that followed, also where the episode ended with it
+    next_value: Leaf  # [T, E]; of the observation that followed, also beyond a time limit and the last step
     reward: Leaf  # [T, E]
     score: Leaf  # [T, E, 2]; the student's and the co-player's unshaped reward
     terminated: Leaf  # bool [T, E]
@@ -101,36 +101,25 @@ def assemble(
         (recorded.obs, recorded.action, recorded.output, recorded.following, recorded.reward),
     )
     obs, action, output, following, reward = columns(by_seat)
-    next_value = (
-        agent.value(student, following) if is_large(obs) else next_values(agent, student, memory, following)
-    )
-    terminated, truncated = recorded.ended & 1 > 0, recorded.ended & 2 > 0
+    terminated, truncated = (jnp.tile(recorded.ended & bit > 0, (1, seats)) for bit in (1, 2))
     done = (recorded.ended > 0).astype(jnp.int32)
     finished = jnp.cumsum(done, axis=0) - done
+    value = agent.value(student, agent.features(memory))
+    if is_large(obs):
+        next_value = agent.value(student, following)
+    else:
+        ended = terminated, truncated
+        next_value = next_values.found(agent, student, (memory, following), value, *ended)
     return Trajectory(
         obs=obs,
         action=action,
         log_prob=agent.distribution.log_prob(output, action),
-        value=agent.value(student, agent.features(memory)),
+        value=value,
         next_value=next_value,
         reward=reward,
         score=jnp.tile(recorded.score, (1, seats, 1)),
-        terminated=jnp.tile(terminated, (1, seats)),
-        truncated=jnp.tile(truncated, (1, seats)),
+        terminated=terminated,
+        truncated=truncated,
         finished=jnp.tile(finished, (1, seats)),
         first_level=first_level,
     )
-
-
-def next_values(agent: Agent, student: Params, memory: Any, next_obs: Obs) -> Array:
-    """The student's value of each observation that followed a step, before any restart."""
-    weights = agent.prepare(student)
-
-    def piece(inputs: Any) -> Array:
-        memory, obs = inputs
-        return agent.value(student, agent.step(weights, memory, obs)[1])
-
-    steps, envs = jax.tree.leaves(next_obs)[0].shape[:2]
-    pieces = next(c for c in range(min(CHUNKS, steps), 0, -1) if steps % c == 0)
-    split = jax.tree.map(lambda x: x.reshape(pieces, -1, *x.shape[2:]), (memory, next_obs))
-    return jax.lax.map(piece, split).reshape(steps, envs)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from maestro.agents import lstm
+from maestro.agents import encoders, lstm
 from maestro.agents.base import Agent
 from maestro.agents.conv_lstm import ConvLSTM
 from maestro.agents.encoders import Convolution
@@ -225,6 +225,39 @@ def test_weights_start_orthogonal_and_biases_at_zero(params):
     biases = [params["conv"]["bias"], params["lstm"]["b"]]
     biases += [layer["bias"] for head in ("actor", "critic") for layer in params[head].values()]
     assert all((np.asarray(b) == 0).all() for b in biases)
+
+
+@pytest.mark.parametrize("sizes", [(), (3,), (8, 5)])
+def test_both_heads_at_once_are_each_by_itself(sizes, monkeypatch):
+    """Values and gradients, as they are computed where there is a GPU."""
+    agent = ConvLSTM(hidden=6, heads=sizes)
+    params, random = agent.init(jax.random.key(1)), np.random.default_rng(2)
+    features = jnp.asarray(random.normal(size=(7, 3, 6)), jnp.float32)
+    weigh = jnp.asarray(random.normal(size=(7, 3, 6)), jnp.float32)
+
+    def told(params, features, both):
+        output, value = both(params, features)
+        return jnp.sum(weigh * jnp.concatenate([output, value[..., None]], axis=-1) ** 2), (output, value)
+
+    def apart(params, features):
+        return agent.policy(params, features), agent.value(params, features)
+
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    found, wanted = (
+        jax.value_and_grad(told, (0, 1), has_aux=True)(params, features, both)
+        for both in (agent.outputs, apart)
+    )
+    jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-5, atol=1e-5), found, wanted)
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16])
+def test_a_rectifier_has_the_gradient_of_the_plain_one(dtype):
+    x = jnp.array([-1.0, 0.0, 0.3, 2.0])
+    out, back = jax.vjp(partial(encoders.rectified, dtype), x)
+    np.testing.assert_array_equal(out, jax.nn.relu(x).astype(dtype))
+    slope = jnp.array([1.0, 2.0, 3.0, -4.0], dtype)
+    np.testing.assert_array_equal(back(slope)[0], jnp.array([0.0, 0.0, 3.0, -4.0]))
+    assert back(slope)[0].dtype == jnp.float32
 
 
 VIEW = {"far": jax.ShapeDtypeStruct((3,), jnp.float32), "near": jax.ShapeDtypeStruct((2, 2), jnp.uint8)}

@@ -48,3 +48,6 @@ class Agent(Protocol):
 
     def value(self, params: Params, features: Array) -> Array:
         """The value, likewise."""
+
+    def outputs(self, params: Params, features: Array) -> tuple[Array, Array]:
+        """Both, as an update needs them."""

@@ -30,6 +30,26 @@ def count(observation: Any) -> int:
     return sum(leaf.size for leaf in jax.tree.leaves(observation))
 
 
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def rectified(dtype: Any, x: Array) -> Array:
+    """ReLU, rounded; its gradient looks at the result, so that x need not be kept."""
+    return nn.relu(x).astype(dtype)
+
+
+def kept(dtype: Any, x: Array) -> tuple[Array, Array]:
+    """The result, which is all that the gradient needs."""
+    out = rectified(dtype, x)
+    return out, out
+
+
+def slopes(_: Any, out: Array, slope: Array) -> tuple[Array]:
+    """The gradient, in float32 again."""
+    return (jnp.where(out > 0, slope, 0).astype(jnp.float32),)
+
+
+rectified.defvjp(kept, slopes)
+
+
 @dataclass(frozen=True)
 class Layer:
     """A dense layer with ReLU over all numbers of an observation."""
@@ -46,9 +66,9 @@ class Layer:
         """The parameters themselves."""
         return params
 
-    def encode(self, weights: Weights, obs: Obs, axes: int) -> Array:
+    def encode(self, weights: Weights, obs: Obs, axes: int, dtype: Any = jnp.float32) -> Array:
         """In float32 everywhere, since numbers of any size may come in."""
-        return nn.relu(lstm.plus(lstm.dot(joined(obs, axes), weights["kernel"]), weights["bias"]))
+        return rectified(dtype, lstm.plus(lstm.dot(joined(obs, axes), weights["kernel"]), weights["bias"]))
 
 
 @dataclass(frozen=True)
@@ -99,11 +119,11 @@ class Convolution:
         corners = [(y, x) for y in range(KERNEL) for x in range(KERNEL)]
         return jnp.concatenate([obs[..., y : y + rows, x : x + columns, :] for y, x in corners], axis=-1)
 
-    def encode(self, weights: Weights, obs: Array, axes: int) -> Array:
+    def encode(self, weights: Weights, obs: Array, axes: int, dtype: Any = jnp.float32) -> Array:
         """Features behind the leading axes."""
         lead, matrix = obs.shape[:axes], weights["matrix"]
         seen = obs.reshape(*lead, -1) if self.is_small else self.patches(obs)
-        out = nn.relu(lstm.plus(lstm.dot(seen.astype(matrix.dtype), matrix), weights["bias"]))
+        out = rectified(dtype, lstm.plus(lstm.dot(seen.astype(matrix.dtype), matrix), weights["bias"]))
         return out.reshape(*lead, -1)
 
 

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from flax import linen as nn
 from jaxtyping import Array, PRNGKeyArray
@@ -10,6 +11,7 @@ from jaxtyping import Array, PRNGKeyArray
 from maestro.agents import distributions
 from maestro.agents.base import Params
 from maestro.agents.distributions import Distribution
+from maestro.agents.lstm import plus
 from maestro.envs.base import Discrete
 
 orthogonal = nn.initializers.orthogonal
@@ -22,12 +24,19 @@ class Head(nn.Module):
     sizes: tuple[int, ...]
     outputs: int
     last_scale: float
+    done: int = 0  # layers that x has gone through already
 
     @nn.compact
     def __call__(self, x: Array) -> Array:
-        for size in self.sizes:
-            x = nn.relu(nn.Dense(size, kernel_init=orthogonal(2**0.5))(x))
-        return nn.Dense(self.outputs, kernel_init=orthogonal(self.last_scale))(x)
+        for number, size in enumerate(self.sizes[self.done :], self.done):
+            x = nn.relu(nn.Dense(size, kernel_init=orthogonal(2**0.5), name=layer(number))(x))
+        last = layer(len(self.sizes))
+        return nn.Dense(self.outputs, kernel_init=orthogonal(self.last_scale), name=last)(x)
+
+
+def layer(number: int) -> str:
+    """What the parameters of a layer are called."""
+    return f"Dense_{number}"
 
 
 class ActorCritic(ABC):
@@ -67,3 +76,19 @@ class ActorCritic(ABC):
     def value(self, params: Params, features: Array) -> Array:
         """The critic's estimate of the discounted return."""
         return jnp.asarray(self.critic.apply({"params": params["critic"]}, features))[..., 0]
+
+    def outputs(self, params: Params, features: Array) -> tuple[Array, Array]:
+        """Both; but for a CPU the first layers are one product, and so is what goes back to the features."""
+        if jax.default_backend() == "cpu" or not self.heads:
+            return self.policy(params, features), self.value(params, features)
+        return self.joined(params, features)
+
+    def joined(self, params: Params, features: Array) -> tuple[Array, Array]:
+        """Both, with one first layer."""
+        names = ("actor", "critic")
+        first = [params[name][layer(0)] for name in names]
+        kernel, bias = (jnp.concatenate([x[part] for x in first], axis=-1) for part in ("kernel", "bias"))
+        x = nn.relu(plus(jnp.dot(features, kernel), bias))
+        begun = zip((self.actor, self.critic), names, jnp.split(x, len(names), axis=-1), strict=True)
+        output, value = (head.clone(done=1).apply({"params": params[name]}, x) for head, name, x in begun)
+        return jnp.asarray(output), jnp.asarray(value)[..., 0]

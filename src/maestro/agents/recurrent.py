@@ -55,7 +55,7 @@ class Recurrent(ActorCritic):
 
     def step(self, weights: Weights, memory: Memory, obs: Obs) -> tuple[Memory, Array]:
         """One step of both networks' shared body."""
-        x = self.encoder.encode(weights["encoder"], obs, memory[0].ndim - 1)
+        x = self.encoder.encode(weights["encoder"], obs, memory[0].ndim - 1, lstm.operand_dtype())
         h, c = lstm.step(weights["lstm"], x, *memory)
         return (h, c), h.astype(jnp.float32)
 
@@ -65,7 +65,8 @@ class Recurrent(ActorCritic):
 
     def unroll(self, params: Params, obs: Obs, keep: Array) -> Array:
         """All steps: encode at once, then the LSTM over time."""
-        x = self.encoder.encode(self.encoder.prepare(params[self.part]), obs, keep.ndim)
+        weights = self.encoder.prepare(params[self.part])
+        x = self.encoder.encode(weights, obs, keep.ndim, lstm.operand_dtype())
         cell = params["lstm"]
         zero = jnp.zeros((keep.shape[1], self.hidden))  # float32, as the kernel reads it
         return lstm.lstm(x, keep, zero, zero, cell["wx"], cell["wh"], cell["b"])
