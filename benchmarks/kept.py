@@ -69,7 +69,7 @@ def main() -> None:
         return jax.tree.leaves(state), metrics
 
     direct = compiled(lambda: jax.jit(program).lower(limits, leaves))
-    kept = programs.exported(program, limits, leaves, platforms=["cuda"]).serialize()
+    kept = programs.exported(jax.jit(program), limits, leaves, platforms=["cuda"]).serialize()
     again = compiled(lambda: jax.jit(export.deserialize(kept).call).lower(limits, leaves))
     whose = f"{options.preset}, {config.seeds} seeds, {device.device_kind}, jax {jax.__version__}"
     print(f"{whose}: {len(kept):,} bytes are kept, with {', '.join(native.registered()) or 'no kernels'}")

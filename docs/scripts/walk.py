@@ -1,7 +1,7 @@
 """Print the table of docs/architecture.md that names every function between `maestro train` and a checkpoint.
 
 `python docs/scripts/walk.py GAME [SETTINGS]` runs the command until the manifest of its first checkpoint is
-on disk. A function counts where it is first called. Left out is what JAX traces, the thread in which it
+on disk. A function counts where it is first called. Left out is what JAX traces, the threads in which it
 compiles meanwhile, what keeps a traced program (both threads do, and some of it only once), and what has no
 name of its own: lambdas and comprehensions.
 """
@@ -21,7 +21,8 @@ from jax._src.core import trace_state_clean
 
 import maestro
 from maestro.__main__ import main
-from maestro.runs.trainer import AHEAD
+from maestro.cli import progress
+from maestro.runs.programs import AHEAD
 
 PACKAGE = f"{Path(maestro.__file__).parent}/"
 ENDS = ("Checkpointer.save", "write_file")  # where it is seen that the manifest is on disk
@@ -116,6 +117,7 @@ def by_file(places: list[Place]) -> str:
 if __name__ == "__main__":
     walk = Walk(Path(tempfile.mkdtemp()))
     sys.argv = ["maestro", "train", *sys.argv[1:], "--out", str(walk.out / "run")]
+    progress.EVERY = PATIENCE  # on a busy machine the live line would say that it still goes on
     threading.settrace(walk)
     sys.settrace(walk)
     sys.exit(main())

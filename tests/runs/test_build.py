@@ -37,6 +37,14 @@ SMALL = replace(
 )
 
 
+def test_nothing_is_computed_before_a_run_begins(caplog):
+    with jax.log_compiles():
+        experiment = build.experiment(GAME, replace(PAPER, seed=3))
+        cost.memory(PAPER, experiment)
+        cost.seconds(PAPER, experiment)
+    assert "tracing" in caplog.text and "XLA compilation" not in caplog.text
+
+
 def built(config):
     """The experiment of a configuration of LaserTag."""
     return build.experiment(GAME, config)

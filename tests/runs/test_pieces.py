@@ -3,7 +3,10 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
+from threading import Event
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -52,20 +55,25 @@ CASES = [
 
 
 class Quick:
-    """A traced program that is compiled quickly."""
+    """A program that is ready to be compiled, quickly."""
 
-    def __init__(self, traced):
-        self.traced, self.out_info = traced, traced.out_info
+    def __init__(self, lowered):
+        self.lowered = lowered
 
     def compile(self, options=None):
-        return self.traced.compile(QUICK)
+        return self.lowered.compile(QUICK)
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """Pieces are compiled quickly."""
-    lowered = programs.lowered
-    monkeypatch.setattr(programs, "lowered", lambda *arguments: Quick(lowered(*arguments)))
+    traced = programs.traced
+
+    def found(*arguments):
+        one = traced(*arguments)
+        return replace(one, lower=lambda: Quick(one.lower()))
+
+    monkeypatch.setattr(programs, "traced", found)
 
 
 def assert_equal(one, other):
@@ -127,10 +135,32 @@ def test_pieces_that_are_kept_are_not_traced_again_and_compute_the_same(tmp_path
     monkeypatch.setattr(making.Course, "flat", lambda *_: 1 / 0)
     monkeypatch.setattr(pieces, "decide", None)
     kept = making.compiled(tmp_path, exp, state)
+    begun = Event()
+    again = making.Making(tmp_path, exp, state, begun)
+    again.trace("decide", lambda *_: 1 / 0, again.leaves)
+    assert begun.is_set(), "nobody waits for what need not be traced"
     found = traced(state, *limits)
     assert found[0].updates > 1
     assert_equal(found, kept(state, *limits))
     assert sorted(tmp_path.iterdir()) == files
+
+
+def test_the_piece_that_takes_longest_is_the_first_that_is_compiled(monkeypatch):
+    traced, begun, order = programs.traced, Event(), []
+
+    def noted(folder, known, *arguments):
+        def lower():
+            order.append((known[0][1], begun.is_set()))
+            return SimpleNamespace(compile=lambda options: None)
+
+        return replace(traced(folder, known, *arguments), lower=lower)
+
+    monkeypatch.setattr(programs, "traced", noted)
+    exp = experiment(with_changes(schedule={"kind": "coin"}))
+    making.compiled(None, exp, start(exp, 3, SEEDS), begun)
+    names, heard = zip(*order, strict=True)
+    assert names == ("improve", "play", "judge", "ask", "conclude", "explore", "explored", "decide")
+    assert heard == (False, *[True] * 7)
 
 
 @pytest.mark.parametrize("impl", ["threefry2x32", "rbg"])

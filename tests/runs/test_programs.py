@@ -191,7 +191,7 @@ def unknown(state, *limits):
 
 def test_what_jax_does_not_export_is_foreign(tmp_path):
     with pytest.raises(programs.Foreign, match="of_somebody_else"):
-        programs.kept(tmp_path, (WHAT, (STATE, LIMITS)), unknown, STATE, *LIMITS)
+        programs.kept(tmp_path, (WHAT, (STATE, LIMITS)), jax.jit(unknown), STATE, *LIMITS)
 
 
 def test_kernels_of_this_package_are_part_of_a_program_and_of_its_name(tmp_path, monkeypatch):
@@ -231,7 +231,7 @@ def test_the_first_states_of_all_seeds_are_made_by_one_program(own_cache, monkey
     like = jax.eval_shape(lambda: cohort.init(exp, 0, 2))
     for seed in (0, 7, 2**31 - 10_002):
         wanted = jax.jit(lambda seed=seed: cohort.init(exp, seed, 2))()
-        found = beginning.fresh(exp, seed, like)
+        found = beginning.fresh(exp, seed, like).result()
         assert jax.tree.structure(found) == jax.tree.structure(wanted)
         for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
             assert one.dtype == other.dtype

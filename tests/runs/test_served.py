@@ -78,6 +78,28 @@ def test_seeds_and_moments_have_dice_of_their_own():
         assert (a != b).mean() > 0.5
 
 
+def test_a_sample_is_what_each_seeds_own_dice_draw_to_the_bit():
+    config = micro("maestro-r", seed=7, **MANY)
+    exp, state = experiment(config), taught(config).replace(updates=jnp.int32(3))
+    own = [jax.random.fold_in(jax.random.key(number), served.OWN) for number in (7, 8)]
+    keys = jax.vmap(lambda key: jax.random.fold_in(key, 3))(jnp.stack(own))
+    draw = jax.jit(jax.vmap(lambda key, known: served.draw_seed(key, exp.teacher, 4096, known)))
+    expected, sample = draw(keys, state.seeds.curriculum), served.sample(config, exp, state)
+    assert jax.tree.structure(sample) == jax.tree.structure(expected)
+    same = jax.tree.map(
+        lambda a, b: a.dtype == b.dtype and a.tobytes() == np.asarray(b).tobytes(), sample, expected
+    )
+    assert all(jax.tree.leaves(same))
+
+
+def test_what_draws_samples_is_made_but_once_and_may_be_begun_by_shapes_alone():
+    config = micro("maestro", evaluation={"keep_levels": 3})
+    state = taught(config)
+    begun = served.begin(config, experiment(config), jax.eval_shape(lambda: state))
+    assert served.begin(config, experiment(config), state) is begun
+    assert served.sample(config, experiment(config), state).levels.number.shape == (2, 3)
+
+
 def test_before_any_buffer_is_warm_new_levels_are_served_against_whom_the_rule_says():
     config = micro("maestro-r", **MANY)
     sample = served.sample(config, experiment(config), taught(config, np.array([4, 0, 0, 0])))

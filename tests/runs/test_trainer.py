@@ -1,6 +1,8 @@
 """Where a run pauses, and what it says about how it is going."""
 
 import json
+import time
+from concurrent.futures import Future
 from threading import Event
 from types import SimpleNamespace
 
@@ -12,7 +14,7 @@ from ledger import equal
 from maestro import cohort
 from maestro.config import EvaluationConfig, PPOConfig, RunConfig, ScheduleConfig
 from maestro.evaluation.statistics import finite_mean, interval
-from maestro.runs import folder
+from maestro.runs import beginning, folder
 from maestro.runs.evaluation_log import evaluation_points
 from maestro.runs.place import Place
 from maestro.runs.signals import Signals
@@ -30,6 +32,7 @@ from runs_helpers import (
     micro,
     new_folder,
     newest,
+    quick_start,
 )
 
 
@@ -84,7 +87,7 @@ def test_a_new_runs_program_is_under_way_before_there_is_a_state(tmp_path) -> No
     asked = []
 
     class Noted(Place):
-        def compiled(self, experiment, state):
+        def compiled(self, experiment, state, begun=None):
             asked.append({type(leaf) for leaf in jax.tree.leaves(state)})
             return len(asked)
 
@@ -100,6 +103,55 @@ def test_a_new_runs_program_is_under_way_before_there_is_a_state(tmp_path) -> No
     new.checkpointer.finish()
     resumed = trainer()
     assert len(asked) == 1 and resumed.compile() == 2 and jax.ShapeDtypeStruct not in asked[1]
+
+
+@pytest.fixture
+def trainer(tmp_path, monkeypatch):
+    """Makes a trainer whose chunk is made by a function of (event, list); its first state is noted there."""
+
+    def fresh(*_):
+        noted.append("the first state")
+        return done
+
+    def made(work, received=None):
+        class Noted(Place):
+            def compiled(self, experiment, state, begun):
+                return work(begun, noted)
+
+        signals = Signals()
+        signals.received = received
+        parts = GAMES[config.game], config, experiment(config), Listener(), signals, Noted()
+        return Trainer(new_folder(tmp_path / "run", config), *parts), noted
+
+    config, noted, done = micro("dr-fsp"), [], Future()
+    done.set_result(quick_start(config)())
+    monkeypatch.setattr(beginning, "fresh", fresh)
+    return made
+
+
+def test_the_first_state_is_traced_when_what_takes_longest_is_under_way(trainer) -> None:
+    def work(begun, noted):
+        time.sleep(0.1)
+        noted.append("what takes longest")
+        begun.set()
+        return "chunk"
+
+    made, noted = trainer(work)
+    assert noted == ["what takes longest", "the first state"] and made.compile() == "chunk"
+
+
+def test_a_program_that_cannot_be_made_keeps_nobody_waiting(trainer) -> None:
+    made, noted = trainer(lambda begun, noted: 1 / 0)
+    assert noted == ["the first state"]
+    with pytest.raises(ZeroDivisionError):
+        made.compile()
+
+
+def test_nor_does_one_that_takes_long_if_a_stop_is_asked_for(trainer) -> None:
+    end = Event()
+    made, noted = trainer(lambda begun, noted: end.wait(), received=2)
+    assert noted == ["the first state"] and not made.foreseen.done()
+    end.set()
 
 
 ACTIVE = np.array([[True, True], [True, True], [False, False]])  # 3 cycles of 2 seeds

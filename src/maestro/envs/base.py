@@ -84,10 +84,11 @@ class Environment(Protocol):
 def observation_shape(env: Environment) -> Any:
     """One agent's observation as `jax.ShapeDtypeStruct`s, found without running anything."""
 
-    def first_obs(key: PRNGKeyArray) -> Obs:
+    def first_obs() -> Obs:
+        key = jax.random.key(0)
         return env.reset(key, env.sample_level(key))[1]
 
-    shapes = jax.eval_shape(first_obs, jax.random.key(0))
+    shapes = jax.eval_shape(first_obs)
     return jax.tree.map(lambda s: jax.ShapeDtypeStruct(s.shape[1:], s.dtype), shapes)
 
 

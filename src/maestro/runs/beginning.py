@@ -2,6 +2,7 @@
 
 import hashlib
 import shlex
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -44,15 +45,18 @@ class Beginning:
     about: dict[str, Any]
 
 
-def fresh(experiment: Experiment, seed: int, like: Cohort) -> Cohort:
-    """Students who know nothing; by a program that is the same for every first seed, and kept."""
+def fresh(experiment: Experiment, seed: int, like: Cohort) -> Future[Cohort]:
+    """Students who know nothing, to be; by a program that is the same for every first seed, and kept."""
     seeds, first = len(like.seeds.key), np.int32(seed)
     begin = partial(cohort.init, experiment, seeds=seeds)
     known = ("fresh", experiment, seeds), first
     lowered = programs.lowered(programs.folder(), known, lambda seed: jax.tree.leaves(begin(seed)), first)
-    return jax.tree.unflatten(
-        jax.tree.structure(like), lowered.compile(effort.options(experiment.effort))(first)
-    )
+
+    def made() -> Cohort:
+        arrays = lowered.compile(effort.options(experiment.effort))(first)
+        return jax.tree.unflatten(jax.tree.structure(like), arrays)
+
+    return programs.ahead(made)
 
 
 def of_agent(path: Path, game: Game, config: RunConfig, experiment: Experiment) -> Beginning:

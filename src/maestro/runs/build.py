@@ -225,5 +225,5 @@ def lstm_form(experiment: Experiment, layout: Layout | None = None) -> Form | No
 
 def parameter_count(experiment: Experiment) -> int:
     """Parameters of one agent."""
-    params = jax.eval_shape(experiment.agent.init, jax.random.key(0))
+    params = jax.eval_shape(lambda: experiment.agent.init(jax.random.key(0)))
     return sum(leaf.size for leaf in jax.tree.leaves(params))

@@ -1,10 +1,11 @@
-"""The programs of a cycle's pieces: traced one after another, compiled at the same time."""
+"""The programs of a cycle's pieces: lowered one after another, the longest first, compiled side by side."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import jax
@@ -14,39 +15,60 @@ from maestro import cohort, pieces, sharding
 from maestro.cohort import Cohort
 from maestro.runs import effort, programs
 from maestro.runs.chunks import Pieces, raw, whole
+from maestro.runs.programs import UNHEARD, Traced
 from maestro.train import Experiment, Plan
+
+LONGEST = ("improve", "play", "judge")  # what XLA works on longest, in order
 
 
 class Making:
-    """Programs from and to lists of arrays."""
+    """Programs from and to lists of arrays; `begun` is set as soon as the longest is under way."""
 
-    def __init__(self, folder: Path | None, experiment: Experiment, known: Cohort) -> None:
-        self.folder, self.experiment = folder, experiment
+    def __init__(self, folder: Path | None, experiment: Experiment, known: Cohort, begun: Event) -> None:
+        self.folder, self.experiment, self.under_way = folder, experiment, begun
         self.like = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), known)
         self.leaves = jax.tree.leaves(jax.eval_shape(raw, self.like))
         self.crew, self.options = ThreadPoolExecutor(), effort.options(experiment.effort)
-        self.begun: dict[str, tuple[Future[Any], Any]] = {}
+        self.traced: dict[str, Traced] = {}
+        self.begun: dict[str, Future[Any]] = {}
 
-    def begin(self, name: str, function: Callable[..., Any], *shapes: Any) -> tuple[Future[Any], Any]:
-        """(the program to be, the shapes of its results); one for all cycles that play alike."""
+    def trace(self, name: str, function: Callable[..., Any], *shapes: Any) -> tuple[str, Any]:
+        """(what a program is known by, the shapes of its results); one for all cycles that play alike."""
         own = f"{name} {shapes}"
-        if own not in self.begun:
+        if own not in self.traced:
             known = (self.experiment, name), (self.like, shapes)
-            traced = sharding.at_ease(lambda: programs.lowered(self.folder, known, function, *shapes))
-            results = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), traced.out_info)
-            self.begun[own] = self.crew.submit(traced.compile, self.options), results
+            self.traced[own] = programs.traced(self.folder, known, function, *shapes)
+        if self.traced[own].kept:
+            self.under_way.set()  # there is nothing to trace that others should wait for
+        results = self.traced[own].results
+        return own, jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), results)
+
+    def begin(self, own: str) -> Future[Any]:
+        """A program under way."""
+        if own not in self.begun:
+            self.begun[own] = self.crew.submit(self.traced[own].lower().compile, self.options)
         return self.begun[own]
 
     def course(self, plan: Plan) -> tuple[list[Future[Any]], Any]:
         """(the programs of one kind of cycle, the shapes of what the last one gives)."""
         every = pieces.of_cycle(self.experiment, plan)
         course = Course(self.like, [jax.jit(piece, inline=True) for piece in every.values()])
-        shapes, found = [self.leaves], []
+        shapes, found = [self.leaves], {}
         for number, name in enumerate(every):
-            program, results = self.begin(name, partial(course.flat, number), *shapes)
-            found.append(program)
+            found[name], results = self.trace(name, partial(course.flat, number), *shapes)
             shapes.append(results)
-        return found, shapes[-1]
+        for name in sorted(found, key=lambda name: (*LONGEST, name).index(name)):
+            self.begin(found[name])
+            self.under_way.set()
+        return [self.begin(own) for own in found.values()], shapes[-1]
+
+    def all(self) -> tuple[list[tuple[list[Future[Any]], Any]], Future[Any]]:
+        """(the courses of all kinds of cycles, the program that decides between them)."""
+        courses = [self.course(plan) for plan in cohort.plans(self.experiment)]
+        decide, _ = self.trace(
+            "decide", lambda leaves: pieces.decide(self.experiment, whole(self.like, leaves)), self.leaves
+        )
+        return courses, self.begin(decide)
 
 
 @dataclass(frozen=True)
@@ -69,14 +91,11 @@ class Course:
         return jax.tree.leaves(raw(result[0])), *result[1:]
 
 
-def compiled(folder: Path | None, experiment: Experiment, known: Cohort) -> Pieces:
+def compiled(folder: Path | None, experiment: Experiment, known: Cohort, begun: Event = UNHEARD) -> Pieces:
     """The pieces of a run's cycles for such a cohort; traced only if they are not kept in the folder."""
-    making = Making(folder, experiment, known)
+    making = Making(folder, experiment, known, begun)
     with making.crew:
-        courses = [making.course(plan) for plan in cohort.plans(experiment)]
-        decide, _ = making.begin(
-            "decide", lambda leaves: pieces.decide(experiment, whole(making.like, leaves)), making.leaves
-        )
+        courses, decide = sharding.at_ease(making.all)
     blank = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), courses[0][1][-1])
     cycles = [[program.result() for program in found] for found, _ in courses]
     return Pieces(experiment.schedule.total_updates, making.like, blank, decide.result(), cycles)

@@ -75,7 +75,7 @@ def keep_members(folder: RunFolder, config: RunConfig, state: Cohort) -> None:
     A copy is missing if the run began with another's state, or under an older version.
     """
     now, everyone = int(state.updates), state.seeds.curriculum.population
-    members = islice(newcomers(config.schedule), int(everyone.size[0]))
+    members = islice(newcomers(config.schedule), int(jax.device_get(everyone.size)[0]))
     for slot, who in enumerate(members, 1):
         if (who.updates < now or who.exploiter) and not is_complete(folder, config, who):
             write(folder, config, who, jax.tree.map(lambda x, slot=slot: x[:, slot], everyone.params))

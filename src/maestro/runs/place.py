@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from threading import Event
 from typing import Any, NoReturn
 
 import jax
@@ -51,10 +52,15 @@ class Place:
             self.shared(broadcast, checkpoint.flatten(state))
         return sharding.put(self.layout, state)
 
-    def compiled(self, experiment: Experiment, state: Cohort) -> Callable[..., Any]:
-        """A chunk of cycles, from a state and two limits to a state and metrics."""
+    def compiled(
+        self, experiment: Experiment, state: Cohort, begun: Event = programs.UNHEARD
+    ) -> Callable[..., Any]:
+        """A chunk of cycles, from a state and two limits to a state and metrics.
+
+        `begun` is set as soon as what takes longest is under way, on one device.
+        """
         self.tell("compile")
-        chunk = self.shared(compiled, self.layout, experiment, state)
+        chunk = self.shared(compiled, self.layout, experiment, state, begun)
 
         def run(state: Cohort, until: Any, cycles: Any) -> tuple[Cohort, Any]:
             self.tell("chunk", until=int(until), cycles=int(cycles))
@@ -70,14 +76,18 @@ class Place:
         return self.shared(sharding.fetch, state)
 
 
-def compiled(layout: Layout | None, experiment: Experiment, state: Cohort) -> Any:
+def compiled(
+    layout: Layout | None, experiment: Experiment, state: Cohort, begun: Event = programs.UNHEARD
+) -> Any:
     """The program of a chunk."""
     if chunks.form(experiment, layout) == "pieces":
-        return making.compiled(programs.folder(), experiment, state)
+        return making.compiled(programs.folder(), experiment, state, begun)
     steps, options = partial(cohort.train_steps, experiment, cohort.LENGTH), effort.options(experiment.effort)
     limits = np.int32(0), np.int32(0)
     if layout is None:
-        return programs.compiled(programs.folder(), experiment, steps, state, *limits, options=options)
+        return programs.compiled(
+            programs.folder(), experiment, steps, state, *limits, options=options, begun=begun
+        )
     return sharding.compiled(layout, steps, state, *limits, options=options)
 
 

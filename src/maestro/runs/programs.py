@@ -11,11 +11,14 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import jax
@@ -32,6 +35,8 @@ COMPUTE = ("jax", "jaxlib", "flax", "optax", "numpy")
 NO_MATTER = re.compile("cache|log|platform|dump|traceback")  # settings of JAX by which nothing is computed
 MOST = 100  # files; the oldest are removed
 DIGEST = hashlib.sha256().digest_size
+AHEAD = "ahead"  # the name of threads that compile while the first state is made
+UNHEARD = Event()  # nobody waits for it
 COMPARED = ("cpu", "gpu")  # where XLA makes of a kept program what it makes of one just traced
 
 for kind in (Metrics, Served, Exploited, Losses):
@@ -115,6 +120,11 @@ class Chunk:
         return self.program.memory_analysis()
 
 
+def ahead(work: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    """Work that is under way in a thread of its own."""
+    return ThreadPoolExecutor(1, AHEAD).submit(work, *arguments)
+
+
 def folder() -> Path | None:
     """Where they are kept: beside what XLA has compiled, if that is this package's own cache, or nowhere."""
     with suppress(OSError, RuntimeError):  # nobody's home, or others can write there
@@ -131,8 +141,12 @@ def compiled(
     cohort: Any,
     *limits: Any,
     options: dict[str, Any] | None = None,
+    begun: Event = UNHEARD,
 ) -> Chunk:
-    """`function` of something, compiled under XLA's options; traced only if it is not kept already."""
+    """`function` of something, compiled under XLA's options; traced only if it is not kept already.
+
+    `begun` is set as soon as only XLA has to work.
+    """
     leaves, structure = jax.tree.flatten(cohort)
 
     def flat(limits: Any, leaves: Any) -> Any:
@@ -140,40 +154,64 @@ def compiled(
         return jax.tree.leaves(after), metrics
 
     def program() -> Any:
-        return lowered(folder, (what, (cohort, limits)), flat, limits, leaves).compile(options)
+        return lowered(folder, (what, (cohort, limits)), flat, limits, leaves)
 
-    return Chunk(sharding.at_ease(program), structure)
+    ready = sharding.at_ease(program)
+    begun.set()
+    return Chunk(ready.compile(options), structure)
 
 
 def lowered(
     folder: Path | None, known: tuple[Any, Any], function: Callable[..., Any], *arguments: Any
 ) -> Any:
     """A function, ready to be compiled, by what `name_of` takes; as it was kept, if that can be."""
+    return traced(folder, known, function, *arguments).lower()
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A function for certain arguments: as it was kept, or just traced."""
+
+    kept: bool
+    results: Any  # their shapes
+    lower: Callable[[], Any]  # what makes it ready to be compiled, and keeps it
+
+
+def traced(
+    folder: Path | None, known: tuple[Any, Any], function: Callable[..., Any], *arguments: Any
+) -> Traced:
+    """A function, by what `name_of` takes; as it was kept, if that can be."""
+    place = None
     if folder is not None:
         with suppress(Foreign):
-            return kept(folder, known, function, *arguments)
-    return jax.jit(function).lower(*arguments)
+            place = folder / f"{name_of(*known)}.program"
+    found = read(place) if place else None
+    program = jax.jit(found.call if found else function)
+    lower = partial(ready, folder if place and not found else None, known, program, *arguments)
+    return Traced(found is not None, jax.eval_shape(program, *arguments), lower)
 
 
-def kept(folder: Path, known: tuple[Any, Any], function: Callable[..., Any], *arguments: Any) -> Any:
-    """The same; traced only if it is not kept already. `Foreign` if it cannot be."""
+def ready(folder: Path | None, known: tuple[Any, Any], program: Any, *arguments: Any) -> Any:
+    """A program, lowered, once it is kept in the folder, if that can be."""
+    if folder is not None:
+        with suppress(Foreign):
+            return kept(folder, known, program, *arguments)
+    return program.lower(*arguments)
 
-    def path() -> Path:
-        return folder / f"{name_of(*known)}.program"
 
-    found = read(path())
-    if found is None:
-        found = exported(function, *arguments)
-        write(path(), found)  # its name now: kernels may be known only since it was traced
+def kept(folder: Path, known: tuple[Any, Any], program: Any, *arguments: Any) -> Any:
+    """The same, lowered from what is kept of it; `Foreign` if it cannot be."""
+    found = exported(program, *arguments)
+    # Its name now: kernels may be known only since it was traced.
+    write(folder / f"{name_of(*known)}.program", found)
     return jax.jit(found.call).lower(*arguments)
 
 
-def exported(
-    function: Callable[..., Any], *arguments: Any, platforms: Sequence[str] | None = None
-) -> export.Exported:
-    """A traced program; `Foreign` if it calls what will not be known later: kernels that are not ours."""
-    program = jax.jit(function)
-    program.trace(*arguments)  # some kernels are known only since then
+def exported(program: Any, *arguments: Any, platforms: Sequence[str] | None = None) -> export.Exported:
+    """A program that has been traced; `Foreign` if it calls what will not be known later: kernels not ours.
+
+    Some kernels are known only since it was traced.
+    """
     ours = [export.DisabledSafetyCheck.custom_call(name) for name in native.registered()]
     try:
         return export.export(program, platforms=platforms, disabled_checks=ours)(*arguments)

@@ -1,7 +1,9 @@
 """What the teacher served along training, as small samples: levels, co-players, scores, and its books."""
 
 import re
-from functools import partial
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +12,14 @@ import jax.numpy as jnp
 import numpy as np
 import safetensors.numpy
 from flax.struct import PyTreeNode
-from jaxtyping import Array, Key, PRNGKeyArray
+from jaxtyping import Array, PRNGKeyArray
 
-from maestro import curriculum, level_buffer, population
+from maestro import curriculum, level_buffer, population, sharding
 from maestro.cohort import Cohort
 from maestro.config import RunConfig
 from maestro.curriculum import Curriculum, Teacher
 from maestro.envs.base import Environment
+from maestro.runs import programs
 from maestro.runs.checkpoint import UNREADABLE, CheckpointError, fit, flatten, path_name
 from maestro.runs.evaluation_log import evaluation_points
 from maestro.runs.files import write_file
@@ -86,19 +89,51 @@ def draw_seed(key: PRNGKeyArray, teacher: Teacher, count: int, known: Curriculum
     )
 
 
-@partial(jax.jit, static_argnums=(1, 2))
-def draw(keys: Key[Array, " S"], experiment: Experiment, count: int, known: Curriculum) -> Sample:
-    """The sample of each seed."""
-    return jax.vmap(lambda key, own: draw_seed(key, experiment.teacher, count, own))(keys, known)
+def draw(teacher: Teacher, count: int, known: Curriculum, first: Array, updates: Array) -> Sample:
+    """The sample of each seed from the first on, with keys of its own."""
+
+    def one(number: Array, own: Curriculum) -> Sample:
+        key = jax.random.fold_in(jax.random.key(number), OWN)
+        return draw_seed(jax.random.fold_in(key, updates), teacher, count, own)
+
+    return jax.vmap(one)(first + jnp.arange(len(known.population.size)), known)
+
+
+@lru_cache(maxsize=4)
+def drawing(experiment: Experiment, count: int, shapes: tuple[Any, ...], structure: Any) -> Future[Any]:
+    """What calls `draw` for curricula of such shapes, to be; its program is kept as a chunk's is."""
+    level: Any = jax.tree.structure(jax.eval_shape(lambda: experiment.teacher.generate(jax.random.key(0))))
+
+    def flat(leaves: Any, *more: Array) -> Any:
+        return jax.tree.leaves(draw(experiment.teacher, count, jax.tree.unflatten(structure, leaves), *more))
+
+    given = list(shapes), np.int32(0), np.int32(0)
+    known = ("drawn", experiment, count), given
+    lowered = sharding.at_ease(lambda: programs.lowered(programs.folder(), known, flat, *given))
+
+    def made() -> Callable[..., Sample]:
+        program = lowered.compile()
+
+        def drawn(*given: Any) -> Sample:
+            leaves = jax.device_get(program(*given))
+            return Sample(jax.tree.unflatten(level, leaves[: level.num_leaves]), *leaves[level.num_leaves :])
+
+        return drawn
+
+    return programs.ahead(made)
+
+
+def begin(config: RunConfig, experiment: Experiment, like: Cohort) -> Future[Any]:
+    """What draws samples of such a state, under way in a thread of its own; begun but once."""
+    leaves, structure = jax.tree.flatten(like.seeds.curriculum)
+    shapes = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in leaves)
+    return drawing(experiment, config.evaluation.keep_levels, shapes, structure)
 
 
 def sample(config: RunConfig, experiment: Experiment, state: Cohort) -> Sample:
-    """What is served now, drawn with keys of its own: training goes on as if nothing had been asked."""
-    numbers = range(config.seed, config.seed + config.seeds)
-    own = [jax.random.fold_in(jax.random.key(number), OWN) for number in numbers]
-    keys = jax.vmap(lambda key: jax.random.fold_in(key, state.updates))(jnp.stack(own))
-    known = state.seeds.curriculum
-    return jax.device_get(draw(keys, experiment, config.evaluation.keep_levels, known))
+    """What is served now: training goes on as if nothing had been asked."""
+    known = jax.tree.leaves(state.seeds.curriculum)
+    return begin(config, experiment, state).result()(known, np.int32(config.seed), state.updates)
 
 
 def path(folder: RunFolder, updates: int) -> Path:

@@ -3,9 +3,10 @@
 import os
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
+from threading import Event
 from typing import Any, NoReturn
 
 import jax
@@ -16,7 +17,7 @@ from maestro.cohort import Cohort
 from maestro.config import RunConfig
 from maestro.games import Game
 from maestro.metrics import Metrics
-from maestro.runs import beginning, evaluation_log, milestones, served, vain
+from maestro.runs import beginning, evaluation_log, milestones, programs, served, vain
 from maestro.runs import folder as run_folder
 from maestro.runs.agent_file import AgentError
 from maestro.runs.checkpointer import Checkpointer, Poisoned
@@ -35,7 +36,6 @@ from maestro.train import Experiment
 ALONE = Place()
 CHECKPOINT_SECONDS = 60.0
 COMPILING = "compiling (once; the result is cached): usually ten seconds to two minutes, from the cache a few"
-AHEAD = "ahead"  # the name of the thread that compiles while the first state is made
 DROPPED = "the chunk in progress took too long and is dropped"
 MAX_SKIPPED = 10  # updates in a row that may be not finite
 
@@ -74,7 +74,7 @@ class Trainer:
         self.like = jax.eval_shape(lambda: cohort.init(experiment, config.seed, config.seeds))
         found = self.restored()
         self.foreseen = self.foresee() if found is None else None
-        own, position = found or (beginning.fresh(experiment, config.seed, self.like), Position())
+        own, position = found or (self.begun(), Position())
         self.state = own if place.layout is None else self.together(lambda: place.put(own))
         self.fetched: Cohort | None = own if place.layout else None  # the state, if it is known as a whole
         self.log = MetricsLog(folder.metrics, folder.evaluation, config.schedule.total_updates, position)
@@ -95,10 +95,25 @@ class Trainer:
         return {} if known is None else {"exploiter_updates": int(known.updates)}
 
     def foresee(self) -> Future[Any] | None:
-        """The program under way while the first state is made; on a mesh it waits for where that lies."""
+        """The program under way while the first state is made; on a mesh it waits for where that lies.
+
+        What takes longest is traced before all else, as only one thread can trace at a time.
+        """
         if self.place.layout is not None:
             return None
-        return ThreadPoolExecutor(1, AHEAD).submit(self.place.compiled, self.experiment, self.like)
+        begun = Event()
+        work = programs.ahead(self.place.compiled, self.experiment, self.like, begun)
+        work.add_done_callback(lambda _: begun.set())
+        while not begun.wait(0.02) and self.signals.received is None:
+            pass
+        return work
+
+    def begun(self) -> Cohort:
+        """The first state; meanwhile what draws the levels that are kept of it is compiled."""
+        first = beginning.fresh(self.experiment, self.config.seed, self.like)
+        if self.config.evaluation.keep_levels:
+            served.begin(self.config, self.experiment, self.like)
+        return first.result()
 
     def restored(self) -> tuple[Cohort, Position] | None:
         """Where the run goes on; None if from the first update, logs of a lost run being kept aside."""
