@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax._src.core import trace_state_clean
 
 from maestro import cohort
 from maestro.agents.conv_lstm import ConvLSTM
@@ -37,12 +38,17 @@ SMALL = replace(
 )
 
 
-def test_nothing_is_computed_before_a_run_begins(caplog):
-    with jax.log_compiles():
-        experiment = build.experiment(GAME, replace(PAPER, seed=3))
-        cost.memory(PAPER, experiment)
-        cost.seconds(PAPER, experiment)
-    assert "tracing" in caplog.text and "XLA compilation" not in caplog.text
+def test_nothing_is_computed_before_a_run_begins(monkeypatch):
+    def key(seed):
+        asked.append(trace_state_clean())
+        return made(seed)
+
+    made, asked = jax.random.key, []
+    monkeypatch.setattr(jax.random, "key", key)
+    experiment = build.experiment(GAME, PAPER)
+    cost.memory(PAPER, experiment)
+    cost.seconds(PAPER, experiment)
+    assert asked and not any(asked), "keys are only traced"
 
 
 def built(config):
