@@ -3,6 +3,9 @@
 A compiler works on all of them at the same time, so that a run begins sooner. Cycles that train and cycles
 that only try new levels play in the same program: where the former have twice as many environments, the
 latter play everything twice, and half of it is left out.
+
+Whether the student learns in the next cycle is told before it learns in this one, which changes nothing
+about it: so the next cycle's programs can be handed to a GPU while this one's still run.
 """
 
 from collections.abc import Callable
@@ -11,6 +14,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from flax.struct import PyTreeNode
 from jaxtyping import Array, Bool
 
 from maestro import cohort, train
@@ -19,13 +23,21 @@ from maestro.curriculum import Task
 from maestro.metrics import Metrics
 from maestro.train import Collected, Experiment, Judged, Plan, TrainState
 from maestro.trajectory import STEP_FIELDS, Trajectory
+from maestro.trees import Leaf
 
 Piece = Callable[..., Any]  # of a cohort, and of what the pieces before it have given
-Told = tuple[Cohort, Array, Metrics]  # the cohort after a cycle, whether it learns in the next, and metrics
+Told = tuple[Cohort, Metrics]  # the cohort after a cycle, and its metrics
+
+
+class Weighed(PyTreeNode):
+    """What a cycle's games have shown, and what follows for the next cycle."""
+
+    learns: Leaf  # whether the student learns in it; the first of all, where a chunk looks for it
+    judged: Judged
 
 
 def of_cycle(experiment: Experiment, plan: Plan) -> dict[str, Piece]:
-    """The pieces of a cycle by name, in order; the last gives what is `Told`."""
+    """The pieces of a cycle by name, in order; the third also decides on the next, the last is `Told`."""
     known: list[Any] = [ask, judge, improve, conclude] if plan.learns else [explore, explored]
     first, *others = [(piece.__name__, partial(piece, experiment, plan)) for piece in known]
     return dict([first, ("play", partial(play, experiment)), *others])
@@ -55,34 +67,45 @@ def play(experiment: Experiment, known: Cohort, task: Task) -> Trajectory:
     return jax.vmap(one)(known.seeds, cohort.keys_of(known), task)
 
 
-def judge(experiment: Experiment, plan: Plan, known: Cohort, task: Task, trajectory: Trajectory) -> Judged:
+def judge(experiment: Experiment, plan: Plan, known: Cohort, task: Task, trajectory: Trajectory) -> Weighed:
     """`train.judge` of every seed; the members' parameters, which stay as they are, are left out."""
     judged = jax.vmap(partial(train.judge, experiment))(known.seeds, Collected(task, trajectory))
-    return judged.replace(teacher=with_members(judged.teacher, None))
+    judged = judged.replace(teacher=with_members(judged.teacher, None))
+    return Weighed(foresee(experiment, plan, known, judged.teacher), judged)
+
+
+def foresee(experiment: Experiment, plan: Plan, known: Cohort, teacher: Any) -> Bool[Array, ""]:
+    """What `decide` will say of the next cycle: it asks who has joined by then, not for parameters."""
+    teacher = jax.vmap(lambda own: train.followed(experiment, plan, own, None, known.updates))(teacher)
+    after = counted(plan, known)
+    return decide(experiment, after.replace(seeds=known.seeds.replace(curriculum=teacher)))
+
+
+def counted(plan: Plan, known: Cohort) -> Cohort:
+    """The same, one cycle later by its numbers."""
+    return known.replace(updates=known.updates + plan.learns, cycles=known.cycles + 1)
 
 
 def improve(
-    experiment: Experiment, plan: Plan, known: Cohort, task: Task, trajectory: Trajectory, judged: Judged
+    experiment: Experiment, plan: Plan, known: Cohort, task: Task, trajectory: Trajectory, weighed: Weighed
 ) -> Any:
     """`train.improve` of every seed."""
 
     def one(keys: Array, state: TrainState, collected: Collected, judged: Judged) -> Any:
         return train.improve(train.purposes(keys[1])[2], experiment, plan, state, collected, judged)
 
-    return jax.vmap(one)(cohort.keys_of(known), known.seeds, Collected(task, trajectory), judged)
+    return jax.vmap(one)(cohort.keys_of(known), known.seeds, Collected(task, trajectory), weighed.judged)
 
 
 def conclude(
-    experiment: Experiment, plan: Plan, known: Cohort, task: Task, _: Trajectory, judged: Judged, learned: Any
+    experiment: Experiment, plan: Plan, known: Cohort, _: Task, __: Trajectory, weighed: Weighed, learned: Any
 ) -> Told:
-    """`train.conclude` of every seed, and what it decides for the next cycle."""
-    members = known.seeds.curriculum.population.params
+    """`train.conclude` of every seed."""
+    members, judged = known.seeds.curriculum.population.params, weighed.judged
     judged = judged.replace(teacher=with_members(judged.teacher, members))
     one = partial(train.conclude, experiment, plan, updates=known.updates)
     seeds, metrics = jax.vmap(one)(known.seeds, judged, learned)
-    updates, cycles = known.updates + plan.learns, known.cycles + 1
-    after = known.replace(seeds=seeds, updates=updates, cycles=cycles)
-    return after, decide(experiment, after), metrics
+    return counted(plan, known).replace(seeds=seeds), metrics
 
 
 def explore(experiment: Experiment, plan: Plan, known: Cohort) -> Task:
@@ -100,13 +123,15 @@ def explore(experiment: Experiment, plan: Plan, known: Cohort) -> Task:
     return task.replace(levels=levels, slots=jnp.zeros(like.slots.shape, like.slots.dtype))
 
 
-def explored(experiment: Experiment, plan: Plan, known: Cohort, task: Task, trajectory: Trajectory) -> Told:
-    """All that follows the games of a cycle in which nobody learns."""
+def explored(
+    experiment: Experiment, plan: Plan, known: Cohort, task: Task, trajectory: Trajectory
+) -> tuple[Cohort, Metrics, Array]:
+    """All that follows the games of a cycle in which nobody learns, and whether the next is another kind."""
     like = jax.eval_shape(partial(ask, experiment, plan), known)
     own = narrow(experiment, like, task, trajectory)
-    judged = judge(experiment, plan, known, *own)
-    learned = improve(experiment, plan, known, *own, judged)
-    return conclude(experiment, plan, known, *own, judged, learned)
+    weighed = judge(experiment, plan, known, *own)
+    learned = improve(experiment, plan, known, *own, weighed)
+    return *conclude(experiment, plan, known, *own, weighed, learned), weighed.learns
 
 
 def narrow(experiment: Experiment, like: Task, task: Task, trajectory: Trajectory) -> tuple[Task, Trajectory]:

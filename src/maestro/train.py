@@ -150,11 +150,19 @@ def conclude(
     updates: Array,
 ) -> tuple[TrainState, Metrics]:
     """The state after a cycle, with all who join, and what is logged of it."""
-    (student, losses), teacher = learned, judged.teacher
-    if plan.learns:
-        teacher = curriculum.follow(teacher, student.params, joins(experiment.schedule, updates + 1))
+    student, losses = learned
+    teacher = followed(experiment, plan, judged.teacher, student.params, updates)
     after = TrainState(student, teacher, state.key, judged.returns)
     return after, metrics.of_update(judged.measured, teacher.population.size, student.skipped, losses)
+
+
+def followed(
+    experiment: Experiment, plan: Plan, teacher: Curriculum, student: Params | None, updates: Array
+) -> Curriculum:
+    """The teacher after an update, if the plan has one."""
+    if not plan.learns:
+        return teacher
+    return curriculum.follow(teacher, student, joins(experiment.schedule, updates + 1))
 
 
 def play(key: PRNGKeyArray, experiment: Experiment, state: TrainState, task: Task) -> Trajectory:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from threading import Event
 from types import SimpleNamespace
 
@@ -28,15 +29,15 @@ from runs_helpers import Killed, QuickTrainer, like, micro, new_folder, newest
 SEEDS, CYCLES = 2, 16
 
 
-def case(name, method="maestro", long=False, curriculum=(), schedule=(), ppo=()):
-    """A method with options, and what it is for."""
+def case(name, method="maestro", long=False, seeds=SEEDS, curriculum=(), schedule=(), ppo=()):
+    """A method with options, for some seeds, and what it is for."""
     run = with_changes(
         method=method,
         schedule={"kind": "parallel", **dict(schedule)},
         curriculum=dict(curriculum),
         ppo=dict(ppo),
     )
-    return pytest.param(run, id=name, marks=[pytest.mark.long] * long)
+    return pytest.param(run, seeds, id=name, marks=[pytest.mark.long] * long)
 
 
 CASES = [
@@ -44,6 +45,10 @@ CASES = [
     case("coin, both seats", "plr-sp", schedule={"kind": "coin", "sp_train_both": True}),
     case("halves apart, rewards normalized", curriculum={"cold": "redraw"}, ppo={"normalize_returns": True}),
     case("new levels", "dr-fsp"),
+    case("newcomers first", curriculum={"empty": "optimistic"}, seeds=1),  # their buffers are cold
+    case("one seed tosses", schedule={"kind": "coin"}, seeds=1, long=True),
+    case("newcomers of three seeds", curriculum={"empty": "optimistic"}, seeds=3, long=True),
+    case("three seeds toss", schedule={"kind": "coin"}, seeds=3, long=True),
     case("coin", schedule={"kind": "coin"}, long=True),
     case("both seats", "plr-sp", schedule={"sp_train_both": True}, long=True),
     case("a co-player for each worker", curriculum={"coplayer_per": "worker"}, long=True),
@@ -83,10 +88,22 @@ def assert_equal(one, other):
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("run", CASES)
-def test_in_pieces_a_run_is_to_the_bit_what_it_is_as_a_whole(run):
+def cycle_by_cycle(chunk, known):
+    """To the end of a run: the kinds of its cycles, as each was decided before the last one's update."""
+    leaves, kinds = jax.tree.leaves(raw(known)), []
+    updates, decision = int(known.updates), chunk.decide(jax.tree.leaves(raw(known)))
+    while updates < chunk.total:
+        kinds.append(bool(decision))
+        updates += kinds[-1]
+        leaves, _, decision = chunk.launch(leaves, kinds[-1])
+        assert bool(decision) == bool(chunk.decide(leaves)), "it is what it would be after the update"
+    return kinds
+
+
+@pytest.mark.parametrize("run, seeds", CASES)
+def test_in_pieces_a_run_is_to_the_bit_what_it_is_as_a_whole(run, seeds):
     exp = experiment(run)
-    state = start(exp, 3, SEEDS)
+    state = start(exp, 3, seeds)
     steps = jax.jit(partial(cohort.train_steps, exp, CYCLES), compiler_options=QUICK)
     chunk, limits = making.compiled(None, exp, state), (np.int32(6), np.int32(CYCLES))
     expected, measured = steps(state, *limits)
@@ -104,6 +121,10 @@ def test_in_pieces_a_run_is_to_the_bit_what_it_is_as_a_whole(run):
     assert_equal(beyond, found)
     assert not told.active.any() and jax.tree.structure(told) == jax.tree.structure(measured)
     assert chunk(found, np.int32(99), np.int32(99))[0].updates == run.schedule.total_updates
+    kinds = cycle_by_cycle(chunk, state)
+    assert all(kinds) == (len(cohort.plans(exp)) == 1)
+    if exp.teacher.config.empty == "optimistic":
+        assert sum(one != other for one, other in pairwise(kinds)) > 4, "each time that a member joins"
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from maestro.trees import is_key, numbers
 
 VARIABLE = "MAESTRO_CHUNK"
 FORMS = ("auto", "whole", "pieces")
+JUDGED = 2  # the piece that says first of all whether the student learns in the next cycle
 LONG = 5_000  # updates from which on a run is computed as a whole
 
 
@@ -61,16 +62,25 @@ class Pieces:
         for _ in range(int(cycles)):
             if updates >= most:
                 break
-            learns = bool(decision)  # waits for the last cycle, so that no two share the memory
-            *first, last = self.cycles[0 if learns else 1]
-            results: list[Any] = []
-            for program in first:
-                results.append(program(leaves, *results))
-            rows += jax.device_get(waiting)  # while the device has much to do
-            leaves, decision, metrics = last(leaves, *results)
+            learns = bool(decision)  # waits for the last cycle's games, so that no more than one is ahead
+            leaves, metrics, decision = self.launch(leaves, learns)
+            rows += jax.device_get(waiting)  # of the last cycle, while the device has this one to do
             waiting, updates = [metrics], updates + learns
         rows += jax.device_get(waiting)
         return whole(self.like, leaves), stacked(rows or [self.blank])
+
+    def launch(self, leaves: Any, learns: bool) -> tuple[Any, Metrics, Any]:
+        """A cycle under way: (the cohort after it, its metrics, whether the next one learns).
+
+        What was played is let go as soon as the last program that reads it is launched: a device computes in
+        this order, so that the next cycle's games can have the memory.
+        """
+        *first, last = self.cycles[0 if learns else 1]
+        results: list[Any] = []
+        for program in first:
+            results.append(program(leaves, *results))
+        after, metrics, *decision = last(leaves, *results)
+        return after, metrics, decision[0] if decision else results[JUDGED][0]
 
     def memory_analysis(self) -> Any:
         """What XLA says of the memory of the piece that needs most."""
