@@ -48,7 +48,10 @@ def every(agent: Agent, student: Params, seen: tuple[Memory, Obs], value: Array,
 
 
 def missing(agent: Agent, student: Params, seen: tuple[Memory, Obs], value: Array, unknown: Array) -> Array:
-    """The next step's value; where that is unknown, of each environment one after another."""
+    """The next step's value; where that is unknown, of each environment one after another.
+
+    The first ones without a loop, for which a GPU's host would wait at each turn: often there are no others.
+    """
     weights, envs = agent.prepare(student), jnp.arange(value.shape[1])
 
     def one(carry: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -58,4 +61,4 @@ def missing(agent: Agent, student: Params, seen: tuple[Memory, Obs], value: Arra
         return unknown.at[at].set(False), known.at[at].set(fresh)
 
     later = jnp.concatenate([value[1:], value[-1:]])
-    return jax.lax.while_loop(lambda carry: carry[0].any(), one, (unknown, later))[1]
+    return jax.lax.while_loop(lambda carry: carry[0].any(), one, one((unknown, later)))[1]
