@@ -109,30 +109,63 @@ def test_the_next_value_is_of_the_observation_before_the_restart(counted) -> Non
     np.testing.assert_array_equal(counted.next_value, counted.value + 1)
 
 
-def test_only_values_that_nobody_knows_need_to_be_looked_at(counted, monkeypatch) -> None:
-    """As on a GPU: within an episode the next step knows them, and nothing follows the end of a game."""
-    monkeypatch.setattr(next_values, "every", next_values.missing)
-    found = play(Counter(), queue, agent=TallyAgent(), both_seats=True)
-    counts = ~counted.terminated
-    np.testing.assert_array_equal(found.next_value[counts], counted.next_value[counts])
-    assert counted.truncated[:-1].sum(axis=0).max() > 1  # of one environment several
-    assert (counts & ~counted.truncated)[-1].any()  # the rollout's last step ends no episode
+@pytest.fixture
+def as_on_a_gpu(monkeypatch):
+    """What is computed but for a CPU."""
+    monkeypatch.setattr(jax.lax, "platform_dependent", lambda *given, cpu, default: default(*given))
 
 
-def test_both_ways_to_the_next_values_agree_with_a_network_that_remembers(monkeypatch) -> None:
+def of_five_steps(key, env, finished):
+    """Levels that last longer than they may."""
+    return Level(jnp.int32(6), jnp.int32(5))
+
+
+@pytest.mark.parametrize("time_limit", [None, 5], ids=["unknown", "known"])
+@pytest.mark.parametrize("levels", [queue, of_five_steps])
+def test_only_values_that_nobody_knows_need_to_be_looked_at(levels, time_limit, as_on_a_gpu) -> None:
+    """Within an episode the next step knows them, and nothing follows the end of a game."""
+    limit = 3 if time_limit and levels is queue else time_limit
+    found = play(Counter(), levels, agent=TallyAgent(), both_seats=True, time_limit=limit)
+    counts = ~found.terminated
+    np.testing.assert_array_equal(found.next_value[counts], found.value[counts] + 1)
+    assert found.truncated[:-1].sum(axis=0).max() == 2  # of one environment several
+    assert (counts & ~found.truncated)[-1].any()  # the rollout's last step ends no episode
+
+
+def test_both_ways_to_the_next_values_agree_with_a_network_that_remembers(request) -> None:
     every = play(Counter(), queue)
-    monkeypatch.setattr(next_values, "every", next_values.missing)
+    request.getfixturevalue("as_on_a_gpu")
     some = play(Counter(), queue)
     counts = ~every.terminated
     np.testing.assert_allclose(some.next_value[counts], every.next_value[counts], atol=1e-5)
 
 
+@pytest.mark.parametrize(("time_limit", "kept"), [(STEPS, 2), (STEPS + 1, 1)])
+def test_where_no_time_limit_is_reached_memories_are_kept_for_their_features_alone(
+    time_limit, kept, as_on_a_gpu
+) -> None:
+    """Of (h, c) one is, in the loop that plays."""
+    agent, env = SmallAgent(), TimeLimit()
+
+    def run(key):
+        levels = lambda key, env_number, finished: env.sample_level(key)  # noqa: E731
+        players = (agent.init(key), agent.init(key))
+        return rollout(key, env, agent, players, levels, ENVS, STEPS, time_limit=time_limit).next_value
+
+    program = jax.jit(run).lower(jax.random.key(0)).compile().as_text()
+    loops = [
+        line for line in program.splitlines() if f"f32[{STEPS},1,{ENVS},8]" in line and " while(" in line
+    ]
+    assert [line.split(" while(")[0].count(f"f32[{STEPS},1,{ENVS},8]") for line in loops] == [kept]
+
+
 @pytest.mark.parametrize(("platform", "marks"), [("cpu", (True, False)), ("cuda", (False, True))])
 def test_each_platform_has_its_way_to_the_next_values(platform, marks, monkeypatch) -> None:
     monkeypatch.setattr(next_values, "every", lambda *inputs: inputs[3] * 17.5)
-    monkeypatch.setattr(next_values, "missing", lambda *inputs: inputs[3] * 23.5)
+    monkeypatch.setattr(next_values, "missing", lambda *inputs: inputs[4] * 23.5)
     ended = jnp.zeros((4, 2), bool)
-    found = jax.jit(lambda: next_values.found(SmallAgent(), {}, ((), ()), jnp.ones((4, 2)), ended, ended))
+    seen = next_values.Seen((), (), ())
+    found = jax.jit(lambda: next_values.found(SmallAgent(), {}, seen, jnp.ones((4, 2)), ended))
     text = found.trace().lower(lowering_platforms=(platform,)).as_text()
     assert ("1.750000e+01" in text, "2.350000e+01" in text) == marks
 

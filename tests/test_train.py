@@ -1,7 +1,7 @@
 """Cohorts of seeds, warm-up, and what the options change."""
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import jax
@@ -11,7 +11,11 @@ import optax
 import pytest
 
 from maestro import cohort, curriculum
-from maestro.train import EXPLORE, training_plan
+from maestro.envs.lasertag import levels
+from maestro.envs.lasertag.text import to_text
+from maestro.games.lasertag import GAME
+from maestro.runs import build
+from maestro.train import EXPLORE, time_limit, training_plan
 from probes import QUICK, SMALL, Level, Probe, SmallAgent, experiment, record, start, with_changes
 
 WORKERS, MEMBER_BUFFER = SMALL.ppo.workers, SMALL.curriculum.member_buffer_size
@@ -352,3 +356,24 @@ def test_a_game_may_have_nothing_to_tell_of_its_levels() -> None:
     exp = experiment(with_changes(SMALL, method="maestro"), Plain())
     _, metrics = jax.eval_shape(lambda: cohort.train_step(exp, cohort.init(exp, 0, 1)))
     assert metrics.new.levels == metrics.replayed.levels == {}
+
+
+TINY = GAME.presets["tiny"]
+
+
+def test_a_time_limit_is_known_where_chance_has_no_part_in_it() -> None:
+    """Nor an edit; whatever a file says, a specialist's level has one."""
+
+    def limit(method="maestro", **changes):
+        return time_limit(build.experiment(GAME, with_changes(TINY, method=method, **changes)).teacher)
+
+    assert limit() == levels.TIME_LIMIT and limit("maestro-accel") is None
+    of_a_file = GAME.levels.load("FourRooms").replace(time_limit=jnp.int32(77))
+    assert limit("dr-sp", level=to_text(of_a_file)) == 77
+    drawn = replace(build.experiment(GAME, TINY).teacher, generate=of_any_length)
+    assert time_limit(drawn) is None
+
+
+def of_any_length(key):
+    """A level with a time limit of its own."""
+    return Level(jnp.int32(0), jax.random.randint(key, (), 1, 9))

@@ -14,7 +14,7 @@ from maestro.agents import distributions
 from maestro.agents.base import Agent, Params
 from maestro.envs.base import Environment, Level, Obs
 from maestro.rows import Rows
-from maestro.trajectory import Recorded, Trajectory, assemble, is_large
+from maestro.trajectory import Recorded, Remembered, Trajectory, assemble, is_large
 from maestro.trees import Tree
 
 NextLevel = Callable[[PRNGKeyArray, Array, Array], Level]
@@ -174,12 +174,14 @@ def rollout(
     num_steps: int,
     per_worker: bool = False,
     both_seats: bool = False,
+    time_limit: int | None = None,
 ) -> Trajectory:
     """T steps of E environments: `players` are (student, co-player), the latter [E, ...] if `per_worker`.
 
     Fewer co-players than environments play equal parts of them, one part after another.
     `both_seats` appends the co-player's own experience as E further columns. `envs` are all there are, or
-    the numbers of some of them, which play as they would among all.
+    the numbers of some of them, which play as they would among all. `time_limit` is that of every level, if
+    that is known.
     """
     numbers = jnp.arange(envs) if isinstance(envs, int) else envs
     keys = environment_keys(key, numbers)
@@ -192,5 +194,7 @@ def rollout(
     carry = (step.pack((level, state, obs, none, none > 0)), agent.start(2, len(numbers)))
     of_steps = keys_of_steps(keys, num_steps)
     draws = jax.vmap(jax.vmap(jax.vmap(noise)))(of_steps[:, :2])
-    _, (recorded, memory) = jax.lax.scan(step, carry, (draws, (of_steps[:, 2], of_steps[:, 3])))
-    return assemble(agent, players[0], recorded.tree, memory, level)
+    end, (recorded, memory) = jax.lax.scan(step, carry, (draws, (of_steps[:, 2], of_steps[:, 3])))
+    remembered = Remembered(memory, jax.tree.map(lambda x: x[:seats], end[1]))
+    cuts = None if time_limit is None else num_steps // time_limit
+    return assemble(agent, players[0], recorded.tree, remembered, level, cuts)

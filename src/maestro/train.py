@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from flax.struct import PyTreeNode
+from jax.extend.core import Literal
 from jaxtyping import Array, Bool, PRNGKeyArray
 
 from maestro import curriculum, memories, mesh, metrics, normalizer, population, ppo, regret
@@ -193,8 +194,20 @@ def play(key: PRNGKeyArray, experiment: Experiment, state: TrainState, task: Tas
         config.rollout_length,
         per_worker=task.coplayer.ndim > 0,
         both_seats=experiment.schedule.sp_train_both,
+        time_limit=time_limit(teacher),
     )
     return together(experiment, own, groups)
+
+
+def time_limit(teacher: Teacher) -> int | None:
+    """That of every level, if chance has no part in it, and nobody edits."""
+    if teacher.method.edits:
+        return None
+    program = jax.make_jaxpr(lambda: teacher.generate(jax.random.key(0)).time_limit)()
+    limit, known = program.jaxpr.outvars[0], dict(zip(program.jaxpr.constvars, program.consts, strict=True))
+    if isinstance(limit, Literal):
+        return int(limit.val)
+    return int(known[limit]) if limit in known else None
 
 
 def seats(experiment: Experiment) -> int:

@@ -1,7 +1,5 @@
 """What happened in a rollout: as its steps recorded it, and as those read it who learn from it."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from flax.struct import PyTreeNode
@@ -83,19 +81,31 @@ def is_large(obs: Obs) -> bool:
     return sum(leaf.size * leaf.dtype.itemsize for leaf in leaves) > LARGE * count
 
 
+class Remembered(PyTreeNode):
+    """The memories after each observation."""
+
+    steps: Tree  # leaves [T, seats, E, ...]
+    last: Tree  # leaves [seats, E, ...]; of the last step once more
+
+
 def assemble(
-    agent: Agent, student: Params, recorded: Recorded, memory: Any, first_level: Level
+    agent: Agent,
+    student: Params,
+    recorded: Recorded,
+    remembered: Remembered,
+    first_level: Level,
+    cuts: int | None = None,
 ) -> Trajectory:
     """The recorded steps as a trajectory; the seats become columns, the values come from the memories.
 
-    The memories after each observation have leaves [T, seats, E, ...].
+    `cuts` is how often an environment reaches a time limit at most, if that is known.
     """
     seats = recorded.action.shape[2]
 
     def columns(tree: Tree) -> Tree:
         return jax.tree.map(lambda x: x.reshape(x.shape[0], -1, *x.shape[3:]), tree)
 
-    memory = columns(memory)
+    memory = columns(remembered.steps)
     by_seat = jax.tree.map(
         lambda x: jnp.moveaxis(x, 2, 1),
         (recorded.obs, recorded.action, recorded.output, recorded.following, recorded.reward),
@@ -108,8 +118,9 @@ def assemble(
     if is_large(obs):
         next_value = agent.value(student, following)
     else:
-        ended = terminated, truncated
-        next_value = next_values.found(agent, student, (memory, following), value, *ended)
+        last = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), remembered.last)
+        seen = next_values.Seen(memory, last, following)
+        next_value = next_values.found(agent, student, seen, value, truncated & ~terminated, cuts)
     return Trajectory(
         obs=obs,
         action=action,

@@ -2,7 +2,8 @@
 // pre-activations, four floats for each unit, never leave the registers. As in the recursion a warp owns 8
 // hidden units; its two m16 tiles hold the gates i, f and g, o of them, so that a thread has all four gates of
 // its unit. A CTA takes 32 units of one network and TILES * 8 rows, whose inputs lie in shared memory;
-// weights come straight from the L2 cache, DEPTH pieces of 32 columns ahead.
+// weights come straight from the L2 cache, DEPTH pieces of 32 columns ahead: one where
+// there are many tiles, as more CTAs then fit onto a processor.
 #pragma once
 #include "mma.cuh"
 #include "native.h"
@@ -21,11 +22,11 @@ __host__ __device__ constexpr int stride_of(int columns) { return columns + (col
 // multiple of 32, are those of x, padded with zeros from F on. Its elements lie as they are read: for each warp's
 // 8 units, each 32 columns and each gate, 8 columns for each thread.
 template <int TILES>
-__global__ void __launch_bounds__(NT, 3)
+__global__ void __launch_bounds__(NT, TILES < 2 ? 3 : 4)
     lstm_step(const bf16* __restrict__ x, const bf16* __restrict__ h, const float* __restrict__ c,
               const bf16* __restrict__ w, const float* __restrict__ b, bf16* __restrict__ hn,
               float* __restrict__ cn, int B, int F, int P) {
-  constexpr int DEPTH = TILES < 8 ? 4 : 2, PAIR = TILES < 2 ? 1 : 2;
+  constexpr int DEPTH = TILES < 2 ? 4 : 1, PAIR = TILES < 2 ? 1 : 2;
   extern __shared__ uint4 memory[];
   bf16* rows = (bf16*)memory;
   const int K = P + H, stride = stride_of(K), pieces = K / 32, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;

@@ -14,7 +14,8 @@ SIDE = MAX_SIZE + 2  # with the outer wall
 MIN_SIZE = 5
 MAX_CLUTTER = 0.5
 TIME_LIMIT = 300
-SWEEPS = 16  # steps along all paths between two looks whether one has arrived: a GPU's host waits at each
+SWEEPS = 16  # steps along all paths between two looks whether one has arrived
+AT_ONCE = 5  # such steps in one turn of a loop without looks
 
 UP, RIGHT, DOWN, LEFT = range(4)
 DELTA = ((-1, 0), (0, 1), (1, 0), (0, -1))  # (row, column) of one step ahead, by facing
@@ -103,22 +104,37 @@ def cell_bit(position: Int[Array, "2"]) -> UInt32[Array, "17"]:
 def shortest_path(level: Level) -> Int[Array, ""]:
     """Steps from one start to the other, 0 if there is no way."""
     free = pack(inner_cells(level.height, level.width)) & ~level.walls
-    goal = cell_bit(level.position[1])
+    start, goal = (cell_bit(position) for position in level.position)
+    reached, steps = jax.lax.platform_dependent(free, start, goal, cpu=until_there, default=everywhere)
+    return jnp.sum(jnp.where(reached & goal != 0, steps, 0))
 
-    def sweep(_, carry):
-        reached, steps = carry
-        return flood(free, reached), steps + (reached & goal == 0)
 
-    def spread(carry):
-        return jax.lax.fori_loop(0, SWEEPS, sweep, carry)
+Spread = tuple[Array, Array]  # cells reached, and steps of each row, as if the goal lay there
 
-    def going_on(carry):
-        reached, _ = carry
+
+def sweep(free: Array, goal: Array, spread: Spread) -> Spread:
+    """One more step along all paths."""
+    reached, steps = spread
+    return flood(free, reached), steps + (reached & goal == 0)
+
+
+def until_there(free: Array, start: Array, goal: Array) -> Spread:
+    """As far as needed, with a look now and then."""
+
+    def some(spread: Spread) -> Spread:
+        return jax.lax.fori_loop(0, SWEEPS, lambda _, now: sweep(free, goal, now), spread)
+
+    def going_on(spread: Spread) -> Array:
+        reached, _ = spread
         return jnp.any(flood(free, reached) != reached) & ~jnp.any(reached & goal)
 
-    start = cell_bit(level.position[0]), jnp.zeros(SIDE, jnp.int32)  # of each row, as if the goal lay there
-    reached, steps = jax.lax.while_loop(going_on, spread, spread(start))
-    return jnp.sum(jnp.where(reached & goal != 0, steps, 0))
+    return jax.lax.while_loop(going_on, some, some((start, jnp.zeros(SIDE, jnp.int32))))
+
+
+def everywhere(free: Array, start: Array, goal: Array) -> Spread:
+    """To the end of the longest path that there can be: a GPU's host would wait at each look."""
+    begun = start, jnp.zeros(SIDE, jnp.int32)
+    return jax.lax.fori_loop(0, MAX_SIZE**2, lambda _, now: sweep(free, goal, now), begun, unroll=AT_ONCE)
 
 
 def statistics(level: Level) -> dict[str, Float[Array, ""]]:
