@@ -11,9 +11,9 @@ from maestro import cohort
 from maestro.cli.opening import open_run
 from maestro.games.lasertag import GAME as LASERTAG
 from maestro.games.racing import GAME as RACING
-from maestro.runs import build, effort, place, programs
+from maestro.runs import build, effort, making, place, programs
 from maestro.runs.chunks import VARIABLE
-from maestro.runs.effort import QUICK
+from maestro.runs.effort import QUICK, UNTRIED
 from maestro.runs.signals import Signals
 from maestro.runs.trainer import Trainer
 from maestro.sharding import Layout
@@ -48,7 +48,26 @@ def test_less_is_for_cpus_and_for_those_who_ask(monkeypatch):
     assert effort.options("quick") == QUICK and QUICK["xla_backend_optimization_level"] == 1
     assert effort.options("full") == {}
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    assert effort.options("quick") == {}
+    assert effort.options("quick") == {} == effort.options()
+    assert effort.options("quick", tried=False) == UNTRIED and UNTRIED["xla_gpu_autotune_level"] == 0
+    monkeypatch.setenv("XLA_FLAGS", "--xla_gpu_autotune_level=4")
+    assert "xla_gpu_autotune_level" not in effort.options(tried=False)
+    monkeypatch.setattr(jax, "default_backend", lambda: "tpu")
+    assert effort.options("quick", tried=False) == {}
+
+
+@pytest.mark.parametrize(
+    ("game", "models_costs", "tried"), [(LASERTAG, True, 1), (LASERTAG, False, 2), (RACING, True, 2)]
+)
+def test_on_a_gpu_products_are_tried_out_where_most_time_goes(game, models_costs, tried, monkeypatch):
+    """In updates, and in games where there are pictures or nothing else is known of costs."""
+    made, told = build.experiment(game, micro(game=game)), []
+    known = jax.eval_shape(lambda: cohort.init(made, 0, 1))
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(effort, "MODELS_COSTS", models_costs)
+    monkeypatch.setattr(jax.stages.Lowered, "compile", lambda self, options=None: told.append(options))
+    making.compiled(None, made, known)
+    assert [told.count(options) for options in ({}, UNTRIED)] == [tried, 8 - tried]
 
 
 @pytest.mark.parametrize("name", QUICK)

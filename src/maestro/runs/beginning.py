@@ -53,7 +53,7 @@ def fresh(experiment: Experiment, seed: int, like: Cohort) -> Future[Cohort]:
     lowered = programs.lowered(programs.folder(), known, lambda seed: jax.tree.leaves(begin(seed)), first)
 
     def made() -> Cohort:
-        arrays = lowered.compile(effort.options(experiment.effort))(first)
+        arrays = lowered.compile(effort.options(experiment.effort, tried=False))(first)
         return jax.tree.unflatten(jax.tree.structure(like), arrays)
 
     return programs.ahead(made)

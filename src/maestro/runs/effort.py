@@ -1,18 +1,26 @@
-"""How much effort XLA makes for a run on a CPU: less where compiling takes about as long as training."""
+"""How much effort XLA makes: less where compiling takes about as long as what is compiled.
+
+On a CPU that is a setting. On a GPU it is how products are computed: tried out one by one, which takes most
+of the time of compiling, or by XLA's model of what they cost.
+"""
 
 import os
 from importlib.metadata import version
 
 import jax
 
+VERSION = tuple(map(int, version("jax").split(".")[:2]))
 QUICK: dict[str, bool | int] = {"xla_backend_optimization_level": 1}
-if tuple(map(int, version("jax").split(".")[:2])) < (0, 11):  # later ones know no other way
+if VERSION < (0, 11):  # later ones know no other way
     QUICK["xla_cpu_use_fusion_emitters"] = False
+MODELS_COSTS = VERSION >= (0, 11)
+UNTRIED: dict[str, bool | int] = {"xla_gpu_autotune_level": 0}
+if MODELS_COSTS:
+    UNTRIED["xla_gpu_experimental_cost_model_gemm_tiling_default"] = True
 
 
-def options(effort: str) -> dict[str, bool | int]:
+def options(effort: str = "full", tried: bool = True) -> dict[str, bool | int]:
     """What XLA is told of a program; what $XLA_FLAGS says comes first."""
-    if effort == "full" or jax.default_backend() != "cpu":
-        return {}
+    wanted = {"cpu": QUICK if effort == "quick" else {}, "gpu": {} if tried else UNTRIED}
     said = [flag.partition("=")[0] for flag in os.environ.get("XLA_FLAGS", "").split()]
-    return {name: value for name, value in QUICK.items() if f"--{name}" not in said}
+    return {name: x for name, x in wanted.get(jax.default_backend(), {}).items() if f"--{name}" not in said}

@@ -13,10 +13,12 @@ import numpy as np
 
 from maestro import cohort, pieces, sharding
 from maestro.cohort import Cohort
+from maestro.envs.base import Environment, observation_shape
 from maestro.runs import effort, programs
 from maestro.runs.chunks import Pieces, raw, whole
 from maestro.runs.programs import UNHEARD, Traced
 from maestro.train import Experiment, Plan
+from maestro.trajectory import is_large
 
 LONGEST = ("improve", "play", "judge")  # what XLA works on longest, in order
 
@@ -28,7 +30,7 @@ class Making:
         self.folder, self.experiment, self.under_way = folder, experiment, begun
         self.like = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), known)
         self.leaves = jax.tree.leaves(jax.eval_shape(raw, self.like))
-        self.crew, self.options = ThreadPoolExecutor(), effort.options(experiment.effort)
+        self.crew, self.tried = ThreadPoolExecutor(), worth_trying(experiment)
         self.traced: dict[str, Traced] = {}
         self.begun: dict[str, Future[Any]] = {}
 
@@ -46,7 +48,8 @@ class Making:
     def begin(self, own: str) -> Future[Any]:
         """A program under way."""
         if own not in self.begun:
-            self.begun[own] = self.crew.submit(self.traced[own].lower().compile, self.options)
+            options = effort.options(self.experiment.effort, own.partition(" ")[0] in self.tried)
+            self.begun[own] = self.crew.submit(self.traced[own].lower().compile, options)
         return self.begun[own]
 
     def course(self, plan: Plan) -> tuple[list[Future[Any]], Any]:
@@ -69,6 +72,18 @@ class Making:
             "decide", lambda leaves: pieces.decide(self.experiment, whole(self.like, leaves)), self.leaves
         )
         return courses, self.begin(decide)
+
+
+def worth_trying(experiment: Experiment) -> tuple[str, ...]:
+    """The pieces whose products a GPU is to try out: most time goes into them, or into convolutions."""
+    pictures = is_large(observed(experiment.env)) or not effort.MODELS_COSTS
+    return ("improve", "play") if pictures else ("improve",)
+
+
+def observed(env: Environment) -> Any:
+    """The shape of one observation of one environment."""
+    one = observation_shape(env)
+    return jax.tree.map(lambda x: jax.ShapeDtypeStruct((1, 1, *x.shape), x.dtype), one)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from maestro.cohort import Cohort
 from maestro.config import RunConfig
 from maestro.curriculum import Curriculum, Teacher
 from maestro.envs.base import Environment
-from maestro.runs import programs
+from maestro.runs import effort, programs
 from maestro.runs.checkpoint import UNREADABLE, CheckpointError, fit, flatten, path_name
 from maestro.runs.evaluation_log import evaluation_points
 from maestro.runs.files import write_file
@@ -112,7 +112,7 @@ def drawing(experiment: Experiment, count: int, shapes: tuple[Any, ...], structu
     lowered = sharding.at_ease(lambda: programs.lowered(programs.folder(), known, flat, *given))
 
     def made() -> Callable[..., Sample]:
-        program = lowered.compile()
+        program = lowered.compile(effort.options(tried=False))
 
         def drawn(*given: Any) -> Sample:
             leaves = jax.device_get(program(*given))
