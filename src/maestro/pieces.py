@@ -1,8 +1,6 @@
 """A cycle in pieces: one program after another, where `cohort.train_step` is one program.
 
-A compiler works on all of them at the same time, so that a run begins sooner. Cycles that train and cycles
-that only try new levels play in the same program: where the former have twice as many environments, the
-latter play everything twice, and half of it is left out.
+A compiler works on all of them at the same time, so that a run begins sooner.
 
 Whether the student learns in the next cycle is told before it learns in this one, which changes nothing
 about it: so the next cycle's programs can be handed to a GPU while this one's still run.
@@ -13,7 +11,6 @@ from functools import partial
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 from flax.struct import PyTreeNode
 from jaxtyping import Array, Bool
 
@@ -22,7 +19,7 @@ from maestro.cohort import Cohort
 from maestro.curriculum import Task
 from maestro.metrics import Metrics
 from maestro.train import Collected, Experiment, Judged, Plan, TrainState
-from maestro.trajectory import STEP_FIELDS, Trajectory
+from maestro.trajectory import Trajectory
 from maestro.trees import Leaf
 
 Piece = Callable[..., Any]  # of a cohort, and of what the pieces before it have given
@@ -109,43 +106,17 @@ def conclude(
 
 
 def explore(experiment: Experiment, plan: Plan, known: Cohort) -> Task:
-    """New levels, in a task of the shapes of one that trains if its co-players are drawn alike."""
-    task = ask(experiment, plan, known)
-    like = jax.eval_shape(partial(ask, experiment, train.training_plan(experiment)), known)
-    if task.coplayer.shape != like.coplayer.shape:
-        return task
-
-    def wide(x: Array, like: Any) -> Array:  # the last of a queue is played to the end
-        entry, env = (jnp.arange(size) for size in like.shape[1:3])
-        return x[:, jnp.minimum(entry, x.shape[1] - 1)][:, :, env % x.shape[2]]
-
-    levels = jax.tree.map(wide, task.levels, like.levels)
-    return task.replace(levels=levels, slots=jnp.zeros(like.slots.shape, like.slots.dtype))
+    """What to play where new levels are only tried."""
+    return ask(experiment, plan, known)
 
 
 def explored(
     experiment: Experiment, plan: Plan, known: Cohort, task: Task, trajectory: Trajectory
 ) -> tuple[Cohort, Metrics, Array]:
     """All that follows the games of a cycle in which nobody learns, and whether the next is another kind."""
-    like = jax.eval_shape(partial(ask, experiment, plan), known)
-    own = narrow(experiment, like, task, trajectory)
-    weighed = judge(experiment, plan, known, *own)
-    learned = improve(experiment, plan, known, *own, weighed)
-    return *conclude(experiment, plan, known, *own, weighed, learned), weighed.learns
-
-
-def narrow(experiment: Experiment, like: Task, task: Task, trajectory: Trajectory) -> tuple[Task, Trajectory]:
-    """A task as it was before `explore` made it wider, and how that much of it went."""
-    queue, workers = jax.tree.leaves(like.levels)[0].shape[1:3]
-
-    def columns(x: Array) -> Array:
-        split = x.reshape(*x.shape[:2], train.seats(experiment), -1, *x.shape[3:])
-        return split[:, :, :, :workers].reshape(*x.shape[:2], -1, *x.shape[3:])
-
-    steps = jax.tree.map(columns, {name: getattr(trajectory, name) for name in STEP_FIELDS})
-    first = jax.tree.map(lambda x: x[:, :workers], trajectory.first_level)
-    levels = jax.tree.map(lambda x: x[:, :queue, :workers], task.levels)
-    return task.replace(levels=levels, slots=None), trajectory.replace(first_level=first, **steps)
+    weighed = judge(experiment, plan, known, task, trajectory)
+    learned = improve(experiment, plan, known, task, trajectory, weighed)
+    return *conclude(experiment, plan, known, task, trajectory, weighed, learned), weighed.learns
 
 
 def with_members(teacher: Any, params: Any) -> Any:

@@ -127,32 +127,13 @@ def test_in_pieces_a_run_is_to_the_bit_what_it_is_as_a_whole(run, seeds):
         assert sum(one != other for one, other in pairwise(kinds)) > 4, "each time that a member joins"
 
 
-@pytest.mark.parametrize(
-    "run, shared",
-    [
-        (with_changes(schedule={"kind": "parallel"}), True),
-        (with_changes(schedule={"kind": "coin"}), True),
-        (with_changes(schedule={"kind": "coin"}, curriculum={"coplayer_per": "worker"}), True),
-        (with_changes(schedule={"kind": "parallel"}, curriculum={"coplayer_per": "worker"}), False),
-        (with_changes(schedule={"kind": "parallel"}, curriculum={"cold": "redraw"}), False),
-    ],
-)
-def test_cycles_that_draw_coplayers_alike_play_in_one_program(run, shared):
-    exp = experiment(run)
-    known = jax.eval_shape(lambda: cohort.init(exp, 0, SEEDS))
-    tasks = [
-        jax.eval_shape(next(iter(pieces.of_cycle(exp, plan).values())), known) for plan in cohort.plans(exp)
-    ]
-    assert (str(tasks[0]) == str(tasks[1])) == shared
-
-
 def test_pieces_that_are_kept_are_not_traced_again_and_compute_the_same(tmp_path, monkeypatch):
     tiny = with_changes(LASERTAG.presets["tiny"], ppo={"rollout_length": 64, "workers": 8})
     exp = build.experiment(LASERTAG, with_changes(tiny, curriculum={"min_fill": 0.01}))
     state, limits = start(exp, 3, 1), (np.int32(3), np.int32(CYCLES))
     traced = making.compiled(tmp_path, exp, state)
     files = sorted(tmp_path.iterdir())
-    assert len(files) == 8, "seven pieces, one of them shared, and the decision"
+    assert len(files) == 9, "eight pieces, and the decision"
     monkeypatch.setattr(making.Course, "flat", lambda *_: 1 / 0)
     monkeypatch.setattr(pieces, "decide", None)
     kept = making.compiled(tmp_path, exp, state)
@@ -180,8 +161,8 @@ def test_the_piece_that_takes_longest_is_the_first_that_is_compiled(monkeypatch)
     exp = experiment(with_changes(schedule={"kind": "coin"}))
     making.compiled(None, exp, start(exp, 3, SEEDS), begun)
     names, heard = zip(*order, strict=True)
-    assert names == ("improve", "play", "judge", "ask", "conclude", "explore", "explored", "decide")
-    assert heard == (False, *[True] * 7)
+    assert names == ("improve", "play", "judge", "ask", "conclude", "play", "explore", "explored", "decide")
+    assert heard == (False, *[True] * 8)
 
 
 @pytest.mark.parametrize("impl", ["threefry2x32", "rbg"])
