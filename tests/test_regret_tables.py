@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -112,3 +113,11 @@ def test_tables_are_written_where_their_places_are(script, tmp_path, monkeypatch
     with pytest.raises(SystemExit, match="no page has a place for c"):
         script.fill({"b": "newer", "c": "lost"})
     assert "newer" not in script.text()
+
+
+def test_after_half_the_length_every_cohort_of_the_study_is_in_every_table(script):
+    study = tomllib.loads((SCRIPTS.parent.parent / "studies" / "regret_500.toml").read_text())
+    cohorts = {name for one in study["cohort"] for name in one.get("methods", [one.get("name")])}
+    page = script.text()
+    for name in script.HALF:
+        assert {row.strip("`") for row in script.on_page(page, name)} == cohorts
