@@ -161,7 +161,8 @@ def test_the_piece_that_takes_longest_is_the_first_that_is_compiled(monkeypatch)
     exp = experiment(with_changes(schedule={"kind": "coin"}))
     making.compiled(None, exp, start(exp, 3, SEEDS), begun)
     names, heard = zip(*order, strict=True)
-    assert names == ("improve", "play", "judge", "ask", "conclude", "play", "explore", "explored", "decide")
+    first, others = ("improve", "play", "play", "judge", "explored"), {"ask", "conclude", "explore", "decide"}
+    assert names[:5] == first and set(names[5:]) == others
     assert heard == (False, *[True] * 8)
 
 

@@ -20,7 +20,7 @@ from maestro.runs.programs import UNHEARD, Traced
 from maestro.train import Experiment, Plan
 from maestro.trajectory import is_large
 
-LONGEST = ("improve", "play", "judge")  # what XLA works on longest, in order
+LONGEST = ("improve", "play", "judge", "explored")  # what XLA works on longest, in order
 
 
 class Making:
@@ -52,18 +52,18 @@ class Making:
             self.begun[own] = self.crew.submit(self.traced[own].lower().compile, options)
         return self.begun[own]
 
-    def course(self, plan: Plan) -> tuple[list[Future[Any]], Any]:
-        """(the programs of one kind of cycle, the shapes of what the last one gives)."""
+    def course(self, plan: Plan) -> tuple[list[str], Any]:
+        """(what the programs of one kind of cycle are known by, the shapes of what the last one gives)."""
         every = pieces.of_cycle(self.experiment, plan)
         course = Course(self.like, [jax.jit(piece, inline=True) for piece in every.values()])
-        shapes, found = [self.leaves], {}
+        shapes, found = [self.leaves], []
         for number, name in enumerate(every):
-            found[name], results = self.trace(name, partial(course.flat, number), *shapes)
+            own, results = self.trace(name, partial(course.flat, number), *shapes)
+            found.append(own)
             shapes.append(results)
-        for name in sorted(found, key=lambda name: (*LONGEST, name).index(name)):
-            self.begin(found[name])
-            self.under_way.set()
-        return [self.begin(own) for own in found.values()], shapes[-1]
+        self.begin(min(found, key=rank))
+        self.under_way.set()
+        return found, shapes[-1]
 
     def all(self) -> tuple[list[tuple[list[Future[Any]], Any]], Future[Any]]:
         """(the courses of all kinds of cycles, the program that decides between them)."""
@@ -71,7 +71,14 @@ class Making:
         decide, _ = self.trace(
             "decide", lambda leaves: pieces.decide(self.experiment, whole(self.like, leaves)), self.leaves
         )
-        return courses, self.begin(decide)
+        for own in sorted(self.traced, key=rank):
+            self.begin(own)
+        return [([self.begin(own) for own in found], last) for found, last in courses], self.begin(decide)
+
+
+def rank(own: str) -> int:
+    """Which programs are compiled first: those that XLA works on longest."""
+    return (*LONGEST, name := own.partition(" ")[0]).index(name)
 
 
 def worth_trying(experiment: Experiment) -> tuple[str, ...]:
