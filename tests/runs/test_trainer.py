@@ -15,6 +15,7 @@ from maestro import cohort
 from maestro.config import EvaluationConfig, PPOConfig, RunConfig, ScheduleConfig
 from maestro.evaluation.statistics import finite_mean, interval
 from maestro.runs import beginning, folder
+from maestro.runs import trainer as runs_trainer
 from maestro.runs.evaluation_log import evaluation_points
 from maestro.runs.place import Place
 from maestro.runs.signals import Signals
@@ -150,6 +151,14 @@ def test_a_program_that_cannot_be_made_keeps_nobody_waiting(trainer) -> None:
 def test_nor_does_one_that_takes_long_if_a_stop_is_asked_for(trainer) -> None:
     end = Event()
     made, noted = trainer(lambda begun, noted: end.wait(), received=2)
+    assert noted == ["the first state"] and not made.foreseen.done()
+    end.set()
+
+
+def test_nor_does_one_that_takes_for_ever(trainer, monkeypatch) -> None:
+    monkeypatch.setattr(runs_trainer, "TRACING", 0.1)
+    end = Event()
+    made, noted = trainer(lambda begun, noted: end.wait())
     assert noted == ["the first state"] and not made.foreseen.done()
     end.set()
 

@@ -35,6 +35,7 @@ from maestro.train import Experiment
 
 ALONE = Place()
 CHECKPOINT_SECONDS = 60.0
+TRACING = 5.0  # seconds that all else waits, at most, until what takes longest is traced
 COMPILING = "compiling (once; the result is cached): usually ten seconds to two minutes, from the cache a few"
 DROPPED = "the chunk in progress took too long and is dropped"
 MAX_SKIPPED = 10  # updates in a row that may be not finite
@@ -97,14 +98,16 @@ class Trainer:
     def foresee(self) -> Future[Any] | None:
         """The program under way while the first state is made; on a mesh it waits for where that lies.
 
-        What takes longest is traced before all else, as only one thread can trace at a time.
+        What takes longest is traced before all else, as only one thread can trace at a time; but nobody
+        waits for it for ever.
         """
         if self.place.layout is not None:
             return None
         begun = Event()
         work = programs.ahead(self.place.compiled, self.experiment, self.like, begun)
         work.add_done_callback(lambda _: begun.set())
-        while not begun.wait(0.02) and self.signals.received is None:
+        until = time.monotonic() + TRACING
+        while not begun.wait(0.02) and self.signals.received is None and time.monotonic() < until:
             pass
         return work
 
