@@ -370,8 +370,14 @@ def test_a_time_limit_is_known_where_chance_has_no_part_in_it() -> None:
     assert limit() == levels.TIME_LIMIT and limit("maestro-accel") is None
     of_a_file = GAME.levels.load("FourRooms").replace(time_limit=jnp.int32(77))
     assert limit("dr-sp", level=to_text(of_a_file)) == 77
-    drawn = replace(build.experiment(GAME, TINY).teacher, generate=of_any_length)
-    assert time_limit(drawn) is None
+    teacher = build.experiment(GAME, TINY).teacher
+    assert time_limit(replace(teacher, generate=of_any_length)) is None
+    assert time_limit(replace(teacher, generate=lambda key: of_a_file)) == 77
+    of_a_program = []
+    jax.make_jaxpr(lambda x: of_a_program.append(time_limit(replace(teacher, generate=lambda key: x))))(
+        of_a_file
+    )
+    assert of_a_program == [None]
 
 
 def of_any_length(key):

@@ -205,9 +205,8 @@ def time_limit(teacher: Teacher) -> int | None:
         return None
     program = jax.make_jaxpr(lambda: teacher.generate(jax.random.key(0)).time_limit)()
     limit, known = program.jaxpr.outvars[0], dict(zip(program.jaxpr.constvars, program.consts, strict=True))
-    if isinstance(limit, Literal):
-        return int(limit.val)
-    return int(known[limit]) if limit in known else None
+    value = limit.val if isinstance(limit, Literal) else known.get(limit)
+    return None if value is None or isinstance(value, jax.core.Tracer) else int(value)
 
 
 def seats(experiment: Experiment) -> int:
