@@ -20,23 +20,24 @@ from maestro.runs.programs import UNHEARD, Traced
 from maestro.train import Experiment, Plan
 from maestro.trajectory import is_large
 
+Own = tuple[str, str]  # what a program is known by: a piece, and the shapes that it is for
 LONGEST = ("improve", "play", "judge", "explored")  # what XLA works on longest, in order
 
 
 class Making:
-    """Programs from and to lists of arrays; `begun` is set as soon as the longest is under way."""
+    """Programs from and to lists of arrays; who waits is told as soon as the longest is under way."""
 
-    def __init__(self, folder: Path | None, experiment: Experiment, known: Cohort, begun: Event) -> None:
-        self.folder, self.experiment, self.under_way = folder, experiment, begun
+    def __init__(self, folder: Path | None, experiment: Experiment, known: Cohort, under_way: Event) -> None:
+        self.folder, self.experiment, self.under_way = folder, experiment, under_way
         self.like = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), known)
         self.leaves = jax.tree.leaves(jax.eval_shape(raw, self.like))
         self.crew, self.tried = ThreadPoolExecutor(), worth_trying(experiment)
-        self.traced: dict[str, Traced] = {}
-        self.begun: dict[str, Future[Any]] = {}
+        self.traced: dict[Own, Traced] = {}
+        self.begun: dict[Own, Future[Any]] = {}
 
-    def trace(self, name: str, function: Callable[..., Any], *shapes: Any) -> tuple[str, Any]:
-        """(what a program is known by, the shapes of its results); one for all cycles that play alike."""
-        own = f"{name} {shapes}"
+    def trace(self, name: str, function: Callable[..., Any], *shapes: Any) -> tuple[Own, Any]:
+        """(what a program is known by, the shapes of its results)."""
+        own = name, str(shapes)
         if own not in self.traced:
             known = (self.experiment, name), (self.like, shapes)
             self.traced[own] = programs.traced(self.folder, known, function, *shapes)
@@ -45,14 +46,14 @@ class Making:
         results = self.traced[own].results
         return own, jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), results)
 
-    def begin(self, own: str) -> Future[Any]:
+    def begin(self, own: Own) -> Future[Any]:
         """A program under way."""
         if own not in self.begun:
-            options = effort.options(self.experiment.effort, own.partition(" ")[0] in self.tried)
+            options = effort.options(self.experiment.effort, own[0] in self.tried)
             self.begun[own] = self.crew.submit(self.traced[own].lower().compile, options)
         return self.begun[own]
 
-    def course(self, plan: Plan) -> tuple[list[str], Any]:
+    def course(self, plan: Plan) -> tuple[list[Own], Any]:
         """(what the programs of one kind of cycle are known by, the shapes of what the last one gives)."""
         every = pieces.of_cycle(self.experiment, plan)
         course = Course(self.like, [jax.jit(piece, inline=True) for piece in every.values()])
@@ -61,7 +62,7 @@ class Making:
             own, results = self.trace(name, partial(course.flat, number), *shapes)
             found.append(own)
             shapes.append(results)
-        self.begin(min(found, key=rank))
+        self.begin(min(self.traced, key=rank))  # the longest of all is among the first
         self.under_way.set()
         return found, shapes[-1]
 
@@ -76,9 +77,9 @@ class Making:
         return [([self.begin(own) for own in found], last) for found, last in courses], self.begin(decide)
 
 
-def rank(own: str) -> int:
+def rank(own: Own) -> int:
     """Which programs are compiled first: those that XLA works on longest."""
-    return (*LONGEST, name := own.partition(" ")[0]).index(name)
+    return (*LONGEST, own[0]).index(own[0])
 
 
 def worth_trying(experiment: Experiment) -> tuple[str, ...]:

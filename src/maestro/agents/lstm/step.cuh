@@ -2,8 +2,8 @@
 // pre-activations, four floats for each unit, never leave the registers. As in the recursion a warp owns 8
 // hidden units; its two m16 tiles hold the gates i, f and g, o of them, so that a thread has all four gates of
 // its unit. A CTA takes 32 units of one network and TILES * 8 rows, whose inputs lie in shared memory;
-// weights come straight from the L2 cache, DEPTH pieces of 32 columns ahead: one where
-// there are many tiles, as more CTAs then fit onto a processor.
+// weights come straight from the L2 cache, DEPTH pieces of 32 columns ahead: one where there are several tiles,
+// as more CTAs then fit onto a processor.
 #pragma once
 #include "mma.cuh"
 #include "native.h"
